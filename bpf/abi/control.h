@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Control names: files that make tools run code (hooks, CI, agents, editors).
+ * Compared after ASCII case folding, at any depth below a rule, whether or not
+ * they exist yet. A rule whose own root is such a path grants it.
+ */
+#ifndef WEIR_ABI_CONTROL_H
+#define WEIR_ABI_CONTROL_H
+
+#include "bpf/abi/limits.h"
+#include "bpf/abi/types.h"
+
+enum weir_name_class {
+	WEIR_NAME_PLAIN = 0,
+	WEIR_NAME_CONTROL = 1, /* this name and all below it */
+	WEIR_NAME_GIT = 2,     /* .git: see WEIR_GIT_CONTROL */
+	WEIR_NAME_GITSUB = 3,  /* below .git: control at the place given */
+};
+
+/* X(name): control wherever they appear */
+#define WEIR_CONTROL_NAMES(X) \
+	X(".gitmodules") X(".github") X(".gitlab-ci.yml") X(".circleci") X(".buildkite") \
+	X(".drone.yml") X(".tekton") X(".travis.yml") X(".husky") X(".githooks") \
+	X(".pre-commit-config.yaml") X(".lefthook.yml") X(".vscode") X(".idea") X(".devcontainer") \
+	X(".vim") X(".vimrc") X(".exrc") X(".nvim.lua") X(".dir-locals.el") X(".claude") \
+	X(".mcp.json") X(".cursor") X(".cursorrules") X(".gemini") X(".codex") X(".windsurf") \
+	X(".windsurfrules") X(".aider.conf.yml") X(".envrc") X(".yarnrc.yml") X(".pnpmfile.cjs") \
+	X(".gitconfig") X(".ripgreprc") X(".weir")
+
+/* X(first, second, third): paths below the workspace's own .git that are control files;
+ * "" matches nothing, "*" any one component, and all below a match is control too. */
+#define WEIR_GIT_CONTROL(X) \
+	X("hooks", "", "") \
+	X("config", "", "") \
+	X("config.worktree", "", "") \
+	X("commondir", "", "") \
+	X("gitdir", "", "") \
+	X("shallow", "", "") \
+	X("info", "attributes", "") \
+	X("info", "exclude", "") \
+	X("info", "grafts", "") \
+	X("info", "sparse-checkout", "") \
+	X("objects", "info", "alternates") \
+	X("refs", "replace", "") \
+	X("worktrees", "*", "gitdir") \
+	X("worktrees", "*", "commondir") \
+	X("worktrees", "*", "config.worktree") \
+	X("modules", "*", "config") \
+	X("modules", "*", "hooks")
+
+/*
+ * FNV-1a, 64 bit, over at most WEIR_CTLNAME_MAX bytes, letters folded to lower case.
+ * A collision can only make a name a control name, that is, deny more.
+ * Source: Fowler, Noll, Vo; draft-eastlake-fnv.
+ */
+#define WEIR_FNV_BASIS 0xcbf29ce484222325ull
+#define WEIR_FNV_PRIME 0x100000001b3ull
+
+static inline __u64 weir_fold_step(__u64 hash, unsigned char byte)
+{
+	if (byte >= 'A' && byte <= 'Z')
+		byte |= 0x20;
+	return (hash ^ byte) * WEIR_FNV_PRIME;
+}
+
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The hooks and what each counts. WEIR_HOOKS is the one list of hooks: programs,
+ * counters, coverage, witnesses and documents take their names from it.
+ *
+ * For each hook of a run:  seen = emitted + aggregated + dropped.
+ * seen counts decisions about members; aggregated are those that need no record
+ * of their own (a second layer of one operation, harmless devices); dropped are
+ * records that could not be written and make the run indeterminate.
+ */
+#ifndef WEIR_ABI_COUNTERS_H
+#define WEIR_ABI_COUNTERS_H
+
+#include "bpf/abi/types.h"
+
+/* X(ID, kernel hook, family) */
+#define WEIR_HOOKS(X) \
+	X(FILE_OPEN, "file_open", "file") \
+	X(FILE_RECEIVE, "file_receive", "file") \
+	X(FILE_TRUNCATE, "file_truncate", "file") \
+	X(PATH_TRUNCATE, "path_truncate", "file") \
+	X(MMAP_FILE, "mmap_file", "file") \
+	X(FILE_MPROTECT, "file_mprotect", "file") \
+	X(FILE_PERMISSION, "file_permission", "file") \
+	X(PATH_MKNOD, "path_mknod", "name") \
+	X(PATH_MKDIR, "path_mkdir", "name") \
+	X(PATH_SYMLINK, "path_symlink", "name") \
+	X(PATH_LINK, "path_link", "name") \
+	X(PATH_RENAME, "path_rename", "name") \
+	X(PATH_UNLINK, "path_unlink", "name") \
+	X(PATH_RMDIR, "path_rmdir", "name") \
+	X(INODE_SETATTR, "inode_setattr", "attr") \
+	X(INODE_SETXATTR, "inode_setxattr", "attr") \
+	X(INODE_REMOVEXATTR, "inode_removexattr", "attr") \
+	X(INODE_SET_ACL, "inode_set_acl", "attr") \
+	X(INODE_REMOVE_ACL, "inode_remove_acl", "attr") \
+	X(FILE_IOCTL, "file_ioctl", "attr") \
+	X(FILE_IOCTL_COMPAT, "file_ioctl_compat", "attr") \
+	X(BPRM_CHECK, "bprm_check_security", "exec") \
+	X(TASK_ALLOC, "task_alloc", "task") \
+	X(TASK_FREE, "task_free", "task") \
+	X(TASK_NEWTASK, "task_newtask", "task") \
+	X(PROCESS_EXEC, "sched_process_exec", "task") \
+	X(PROCESS_EXIT, "sched_process_exit", "task") \
+	X(INODE_FREE, "inode_free_security", "task") \
+	X(BPF, "bpf", "guard") \
+	X(TASK_KILL, "task_kill", "guard") \
+	X(PTRACE, "ptrace_access_check", "guard") \
+	X(SIGIO, "file_send_sigiotask", "guard") \
+	X(TASK_PRLIMIT, "task_prlimit", "guard") \
+	X(SB_MOUNT, "sb_mount", "guard") \
+	X(MOVE_MOUNT, "move_mount", "guard") \
+	X(SB_UMOUNT, "sb_umount", "guard") \
+	X(SYSCTL, "cgroup_sysctl", "guard")
+
+enum weir_hook {
+#define WEIR_X(id, name, family) WEIR_HOOK_##id,
+	WEIR_HOOKS(WEIR_X)
+#undef WEIR_X
+	WEIR_HOOK_COUNT,
+};
+
+struct weir_hookstat {
+	__u64 seen;
+	__u64 emitted;
+	__u64 aggregated;
+	__u64 dropped;
+};
+WEIR_ASSERT_SIZE(struct weir_hookstat, 32);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Every bound that kernel and user side share, with the reason for the number.
+ * What goes past a bound is never cut silently: it has no rights, or the run
+ * becomes indeterminate, or the policy is refused; each line says which.
+ */
+#ifndef WEIR_ABI_LIMITS_H
+#define WEIR_ABI_LIMITS_H
+
+/* Runs at once on a host; one more is refused. A slot costs one page-sized state. */
+#define WEIR_RUNS_MAX 256
+
+/* Tasks of all runs together; one more fails its fork with EAGAIN. pid_max's old default. */
+#define WEIR_MEMBERS_MAX 32768
+
+/* Object rules of all runs together; one more is refused when the policy is bound. */
+#define WEIR_RULES_MAX 100000
+
+/* Name rules (absent paths, credential names) of all runs together; refused likewise. */
+#define WEIR_NAMES_MAX 16384
+
+/* Directory levels that a walk climbs; deeper objects have no rights. PATH_MAX is 4096
+ * bytes, so an ordinary path of two-letter names has 1,365 levels; real trees stay
+ * below 60, and each level costs about 85 instructions. */
+#define WEIR_DEPTH_MAX 128
+
+/* Bytes of a path in one record: 128 components of 63 bytes, or PATH_MAX twice. Longer
+ * paths are marked truncated and keep the components next to the object. */
+#define WEIR_PATH_MAX 8192
+
+/* Longest single component (NAME_MAX) with its NUL. */
+#define WEIR_NAME_MAX 256
+
+/* Bytes of an exec's arguments that are kept as a label. */
+#define WEIR_ARGS_MAX 1024
+
+/* Event buffers in use at one time, machine-wide; none left counts as a drop. A program
+ * holds at most one, so this is the number of programs that can be preempted inside. */
+#define WEIR_SCRATCH_MAX 64
+
+/* Slots of the bloom array: 16 for each of 100,000 rules, rounded up to a power of two. */
+#define WEIR_BLOOM_BITS 21
+#define WEIR_BLOOM_SIZE (1u << WEIR_BLOOM_BITS)
+
+/* Longest control name that is compared (".gitlab-ci.yml" has 14). */
+#define WEIR_CTLNAME_MAX 32
+
+#endif

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What user space puts into the maps: rights, rule keys and values, the state of
+ * a run. The layout is versioned together with the records (WEIR_ABI_VERSION).
+ */
+#ifndef WEIR_ABI_POLICY_H
+#define WEIR_ABI_POLICY_H
+
+#include "bpf/abi/counters.h"
+#include "bpf/abi/event.h"
+
+/* Rights on an object and all below it. X(ID, bit, name in a policy) */
+#define WEIR_RIGHTS(X) \
+	X(READ, 0, "read") \
+	X(WRITE, 1, "write") \
+	X(CREATE, 2, "create") \
+	X(DELETE, 3, "delete") \
+	X(LINK, 4, "link") \
+	X(ATTR, 5, "attr") \
+	X(EXEC, 6, "exec") \
+	X(DEVICE, 7, "device") \
+	X(CONTROL, 8, "control")
+
+enum weir_right {
+#define WEIR_X(id, bit, name) WEIR_RIGHT_##id = 1u << (bit),
+	WEIR_RIGHTS(WEIR_X)
+#undef WEIR_X
+};
+
+/* What "write" in a policy stands for: everything that changes a tree. */
+#define WEIR_RIGHTS_MUTATE \
+	(WEIR_RIGHT_WRITE | WEIR_RIGHT_CREATE | WEIR_RIGHT_DELETE | WEIR_RIGHT_LINK | \
+	 WEIR_RIGHT_ATTR)
+
+/* weir_rule.flags */
+#define WEIR_RULE_WORKSPACE (1u << 0)  /* root of the run's workspace */
+#define WEIR_RULE_CREDENTIAL (1u << 1) /* reads need an explicit read right */
+#define WEIR_RULE_ROOT (1u << 2)       /* a rule's own root: can't be renamed or removed */
+#define WEIR_RULE_ANCESTOR (1u << 3)   /* above a root: can't be renamed; carries no rights */
+#define WEIR_RULE_SEAL (1u << 4)       /* sealed tree (slot WEIR_SLOT_SEAL) */
+#define WEIR_RULE_TAMPER (1u << 5)     /* weir's own files: a touch is kind tamper */
+
+/* Rules of this pseudo slot hold for every task on the host. */
+#define WEIR_SLOT_SEAL 0xffffffffu
+
+struct weir_objkey {
+	__u64 inode; /* address, pinned by an O_PATH descriptor of the collector */
+	__u64 ino;
+	__u32 dev;
+	__u32 gen;
+	__u32 slot;
+	__u32 pad;
+};
+WEIR_ASSERT_SIZE(struct weir_objkey, 32);
+
+struct weir_rule {
+	__u32 rights;
+	__u32 flags;
+	__u32 id; /* number of the policy rule, from 1 */
+	__u32 pad;
+};
+WEIR_ASSERT_SIZE(struct weir_rule, 16);
+
+/* A name below a directory: hash is weir_name_hash() of the name's bytes. */
+struct weir_namekey {
+	struct weir_objkey dir;
+	__u64 hash;
+};
+WEIR_ASSERT_SIZE(struct weir_namekey, 40);
+
+/* Superblocks known when the run started; others carry no rights. */
+struct weir_sbkey {
+	__u32 dev;
+	__u32 slot;
+};
+WEIR_ASSERT_SIZE(struct weir_sbkey, 8);
+
+enum weir_role {
+	WEIR_ROLE_NONE = 0,
+	WEIR_ROLE_MEMBER = 1,
+	WEIR_ROLE_COLLECTOR = 2, /* protected from members; its death ends the run's rights */
+	WEIR_ROLE_CANARY = 3,    /* member whose operations are proofs, always enforced */
+};
+
+struct weir_task {
+	__u32 slot;
+	__u16 role;
+	__u16 exited;
+	__u32 tgid;
+	__u32 pid;
+	__u64 start_ns;
+	__u64 trunc_inode; /* opened with O_TRUNC: the truncation that follows is the same operation */
+	__u64 upper_cred;  /* credentials under which an overlay acts for this task */
+};
+WEIR_ASSERT_SIZE(struct weir_task, 40);
+
+enum weir_mode {
+	WEIR_MODE_OFF = 0,
+	WEIR_MODE_TRACE = 1,   /* no policy: record, judge nothing */
+	WEIR_MODE_OBSERVE = 2, /* judge, let through */
+	WEIR_MODE_ENFORCE = 3, /* judge, deny */
+};
+
+/* weir_run.flags */
+#define WEIR_RUN_LOSSLESS (1u << 0)
+#define WEIR_RUN_DEAD (1u << 1) /* collector gone: members are denied everything */
+
+/* weir_run.trouble: each bit makes the run indeterminate */
+#define WEIR_TROUBLE_RING (1u << 0)    /* a record was lost */
+#define WEIR_TROUBLE_SCRATCH (1u << 1) /* no event buffer left */
+#define WEIR_TROUBLE_MEMBER (1u << 2)  /* a task could not be made a member; its fork failed */
+#define WEIR_TROUBLE_DEAD (1u << 3)    /* the collector died */
+#define WEIR_TROUBLE_LINKS (1u << 4)   /* link table full */
+
+struct weir_run {
+	__u32 mode;
+	__u32 flags;
+	__u32 trouble;
+	__u32 rights; /* default rights where no rule applies */
+	__u64 seq;
+	__u64 live;    /* members that have not exited */
+	__u64 members; /* members there have been */
+	__u64 latch[32]; /* findings by kind, counted before they are written */
+	struct weir_hookstat hooks[64];
+};
+WEIR_ASSERT_SIZE(struct weir_run, 2344);
+_Static_assert(WEIR_KIND_COUNT <= 32 && WEIR_HOOK_COUNT <= 64, "ABI: run state holds all kinds and hooks");
+
+/* Command of the bind program (BPF_PROG_RUN): look at a descriptor of the caller. */
+struct weir_bind {
+	__u32 fd;
+	__u32 slot;
+	struct weir_objkey ret_key;
+	struct weir_object ret_object;
+	__s32 ret_writecount; /* i_writecount: open writers */
+	__s32 ret_mapcount;   /* i_mmap_writable: shared writable mappings */
+	__u32 ret_magic;
+	__s32 ret_err;
+};
+WEIR_ASSERT_SIZE(struct weir_bind, 104);
+
+/* Command of the adopt program: give the caller's newest child, or the caller, a role. */
+struct weir_adopt {
+	__u32 pid; /* expected pid of the child; 0: the caller itself */
+	__u32 slot;
+	__u32 role;
+	__s32 ret_err;
+};
+WEIR_ASSERT_SIZE(struct weir_adopt, 16);
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+#include "user/base/err.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "user/base/escape.h"
+
+static void set(struct weir_err *e, int err, const char *code, const char *fmt, va_list args)
+{
+	char raw[sizeof(e->text)];
+
+	if (!e)
+		return;
+	vsnprintf(raw, sizeof(raw), fmt, args);
+	e->err = err;
+	snprintf(e->code, sizeof(e->code), "%s", code);
+	escape_text(raw, strlen(raw), e->text, sizeof(e->text));
+}
+
+int err_set(struct weir_err *e, int err, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	set(e, err, "", fmt, args);
+	va_end(args);
+	return err;
+}
+
+int err_code(struct weir_err *e, int err, const char *code, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	set(e, err, code, fmt, args);
+	va_end(args);
+	return err;
+}
+
+int err_errno(struct weir_err *e, int err, const char *fmt, ...)
+{
+	va_list args;
+	size_t len;
+
+	va_start(args, fmt);
+	set(e, err, "", fmt, args);
+	va_end(args);
+	if (e) {
+		len = strlen(e->text);
+		snprintf(e->text + len, sizeof(e->text) - len, ": %s", strerror(-err));
+	}
+	return err;
+}
+
+int err_wrap(struct weir_err *e, const char *fmt, ...)
+{
+	char raw[sizeof(e->text)], old[sizeof(e->text)];
+	va_list args;
+	size_t len;
+
+	if (!e)
+		return -1;
+	va_start(args, fmt);
+	vsnprintf(raw, sizeof(raw), fmt, args);
+	va_end(args);
+	memcpy(old, e->text, sizeof(old));
+	escape_text(raw, strlen(raw), e->text, sizeof(e->text));
+	len = strlen(e->text);
+	snprintf(e->text + len, sizeof(e->text) - len, ": %s", old);
+	return e->err;
+}
