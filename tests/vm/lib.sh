@@ -35,3 +35,11 @@ vm_digest()
 {
 	cat -- "$@" | sha256sum | cut -c1-16
 }
+
+# Packs the directory $1 to $2 as a compressed cpio; equal trees give equal bytes.
+vm_cpio()
+{
+	find "$1" -exec touch -h -d @1767225600 {} +
+	(cd "$1" && find . | LC_ALL=C sort | cpio -o -H newc --quiet --reproducible -R 0:0) |
+		gzip -n -1 >"$2"
+}
