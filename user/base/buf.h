@@ -20,7 +20,7 @@ struct buf {
 
 /* Releases the memory and leaves an empty buffer. Owns: b's data. */
 void buf_done(struct buf *b);
-#define cleanup_buf __attribute__((cleanup(buf_done)))
+#define cleanup_buf __attribute__((__cleanup__(buf_done)))
 
 /* Appends len bytes. Returns: 0, -ENOMEM, -EFBIG past the limit. Borrows: data. */
 int buf_add(struct buf *b, const void *data, size_t len);

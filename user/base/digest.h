@@ -25,7 +25,7 @@ static inline void cleanup_digest_fn(struct digest **d)
 {
 	digest_free(*d);
 }
-#define cleanup_digest __attribute__((cleanup(cleanup_digest_fn)))
+#define cleanup_digest __attribute__((__cleanup__(cleanup_digest_fn)))
 
 /* Adds bytes. Returns: 0 or -EIO. Borrows: data. */
 int digest_add(struct digest *d, const void *data, size_t len);
