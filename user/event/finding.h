@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Findings of a run: FINDING events and notes, aggregated by (kind, op, outcome, path)
+ * with exact counts, the first actor, its ancestors and the rule that was missing.
+ *
+ * An event with two bad objects (rename, link) gives two findings. Proofs of life give
+ * none. Bounds: FINDINGS_MAX distinct ones and FINDINGS_BYTES of paths; what comes after
+ * is counted exactly in one finding per kind with `overflow` set.
+ */
+#ifndef WEIR_EVENT_FINDING_H
+#define WEIR_EVENT_FINDING_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "user/event/event.h"
+#include "user/event/lineage.h"
+#include "user/event/mounts.h"
+#include "user/event/names.h"
+#include "user/event/note.h"
+
+#define FINDINGS_MAX 10000
+#define FINDINGS_BYTES (8u << 20)
+
+struct finding {
+	unsigned int kind;
+	unsigned int op;
+	unsigned int outcome;
+	enum severity severity;
+	const char *family; /* class of the hook: "file", "name" ...; "run" for notes */
+	const char *path;   /* host path, not escaped, NUL-terminated; "" if there is none */
+	size_t path_len;    /* Units: bytes */
+	const char *text;   /* of a note or an overflow, escaped; "" */
+	uint64_t count;	    /* of events */
+	uint64_t first_seq; /* of the first event, 0 for notes */
+	uint64_t ts_ns;	    /* of the first event, since boot */
+	uint32_t flags;	    /* WEIR_EV_*, of the first event */
+	uint32_t rule;	    /* number of the policy rule that applied, 0: none */
+	uint32_t want;	    /* rights that were asked for */
+	uint32_t have;
+	uint32_t aux;
+	uint32_t error;
+	struct weir_object object;   /* of the first event */
+	struct lineage_actor *actor; /* NULL for notes and overflows */
+	bool overflow;
+	bool note;
+};
+
+struct findings;
+
+/* Returns: a handle for findings_free, NULL when out of memory. Borrows: mounts (may be
+ * NULL) and lineage, which must outlive the handle. */
+struct findings *findings_new(const struct mounts *mounts, struct lineage *lineage);
+void findings_free(struct findings *f);
+static inline void cleanup_findings_fn(struct findings **f)
+{
+	findings_free(*f);
+}
+#define cleanup_findings __attribute__((cleanup(cleanup_findings_fn)))
+
+/* Takes an event and the process that lineage_add() gave for it (may be NULL); events that
+ * are no findings change nothing. Findings that are new have the highest indexes.
+ * Returns: number of new findings (0 to 2), or -ENOMEM. Borrows: e, proc. */
+int findings_add_event(struct findings *f, const struct event *e, struct lineage_proc *proc);
+
+/* Takes a note. Returns: 1 when it is new, 0, or -ENOMEM. Borrows: n. */
+int findings_add_note(struct findings *f, const struct note *n);
+
+/* Returns: how many there are; the one at index i < count, borrowed until the handle goes.
+ * Borrows: f. */
+size_t findings_count(const struct findings *f);
+const struct finding *findings_at(const struct findings *f, size_t i);
+
+/* Form of schema weir.run/1, member of findings[]:
+ *   class, kind, severity, op, outcome, count, rule (number or null),
+ *   object {path, dev "MAJ:MIN", ino, type "file"|"directory"|..., size},
+ *   actor (lineage_actor_json, null for notes and overflows),
+ *   flags ["truncated", "unresolved", ...], want, have (names of rights);
+ *   path_bytes (base64, only where escaping changed the path), text, overflow, error
+ *   where they apply. ns_pid is in the actor.
+ * Returns: a new reference, NULL when out of memory. Borrows: f. */
+json_t *finding_json(const struct finding *f);
+json_t *findings_json(const struct findings *f);
+
+#endif
