@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Capability sets: the policy of a run, read from YAML.
+ *
+ *   apiVersion: weir/v1                required
+ *   kind: CapabilitySet                required
+ *   metadata:                          required
+ *     name: p0                         required; a-z 0-9 . - (63)
+ *     owners: [build@example.org]      required, one at least
+ *   mode: enforce                      or observe
+ *   coverage: full                     or files: accept a build that watches files only
+ *   lossless: false                    deny what can't be logged
+ *   leftover: block                    or kill
+ *   grace: 0.5s                        for members that outlive the first process
+ *   limits: {time: 10m, memory: 4G, processes: 4096, disk: 20G}    none: no limit
+ *   environment: {pass: [LANG], set: {CI: "1"}}
+ *   privileges: {no_new_privs: true, capabilities: [CAP_CHOWN]}
+ *   credentials: [~/.ssh]              stores: reading them is a finding
+ *   files:
+ *     - path: ${WORKSPACE}             the directory and all below it
+ *       allow: [write, exec]           rights as in bpf/abi/policy.h
+ *       deny: [delete]
+ *       optional: true                 skip the rule when the path does not exist
+ *       broad: true                    yes, writing to all of /etc is meant
+ *   writeback:
+ *     paths: ["src/ **"]               globs (user/base/glob.h; written without the blank)
+ *     require_exit: 0                  exit status of the command, or any
+ *     approvals: 0
+ *     unlisted: list                   or refuse
+ *     strict: false
+ *
+ * Only what is shown exists: unknown keys, other types, anchors, aliases, tags, a
+ * second document, control and hidden characters are errors. Each error is one line,
+ * FILE:LINE:COLUMN: what is wrong; how to mend it. Lines and columns count from 1.
+ * The digest of a policy is the SHA-256 of the bytes of its file.
+ */
+#ifndef WEIR_POLICY_POLICY_H
+#define WEIR_POLICY_POLICY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/abi/policy.h"
+#include "user/base/buf.h"
+#include "user/base/digest.h"
+#include "user/base/err.h"
+
+/* Bytes of a policy file. The largest real ones are a few KiB. */
+#define POLICY_TEXT_MAX ((size_t)1 << 20)
+
+/* Bytes of a path in a policy, without NUL. PATH_MAX. */
+#define POLICY_PATH_MAX 4096
+
+struct policy_pos {
+	uint32_t line; /* from 1; 0: not written in the file */
+	uint32_t column;
+};
+
+struct policy_text {
+	char *text; /* NULL when not written */
+	struct policy_pos pos;
+};
+
+struct policy_texts {
+	struct policy_text *items;
+	size_t count;
+	struct policy_pos pos;
+};
+
+/* A number, choice, truth value, duration, size or set; the default when pos.line is 0. */
+struct policy_value {
+	uint64_t value;
+	struct policy_pos pos;
+};
+
+enum policy_coverage {
+	POLICY_COVERAGE_FULL = 0,
+	POLICY_COVERAGE_FILES = 1,
+};
+
+enum policy_leftover {
+	POLICY_LEFTOVER_BLOCK = 0,
+	POLICY_LEFTOVER_KILL = 1,
+};
+
+enum policy_unlisted {
+	POLICY_UNLISTED_LIST = 0,
+	POLICY_UNLISTED_REFUSE = 1,
+};
+
+/* require_exit: any */
+#define POLICY_EXIT_ANY 256
+
+struct policy_rule {
+	struct policy_text path;   /* as written */
+	struct policy_value allow; /* WEIR_RIGHT_*; "write" is WEIR_RIGHTS_MUTATE already */
+	struct policy_value deny;
+	struct policy_value optional;
+	struct policy_value broad;
+	struct policy_pos pos;
+};
+
+struct policy_rules {
+	struct policy_rule *items;
+	size_t count;
+	struct policy_pos pos;
+};
+
+struct policy_pair {
+	struct policy_text name;
+	struct policy_text value; /* as written; policy_expand_value gives the value */
+};
+
+struct policy_pairs {
+	struct policy_pair *items;
+	size_t count;
+	struct policy_pos pos;
+};
+
+struct policy {
+	char *file; /* name for messages */
+	unsigned char sha256[DIGEST_SIZE];
+
+	struct policy_text name;
+	struct policy_texts owners;
+	struct policy_value mode;     /* WEIR_MODE_ENFORCE or WEIR_MODE_OBSERVE */
+	struct policy_value coverage; /* enum policy_coverage */
+	struct policy_value lossless;
+	struct policy_value leftover; /* enum policy_leftover */
+	struct policy_value grace_ns;
+
+	/* 0: no limit */
+	struct policy_value time_ns;
+	struct policy_value memory_bytes;
+	struct policy_value processes;
+	struct policy_value disk_bytes;
+
+	struct policy_texts env_pass;
+	struct policy_pairs env_set;
+	struct policy_value no_new_privs;
+	struct policy_value capabilities; /* bit CAP_x set: kept */
+
+	struct policy_texts credentials; /* paths as written */
+	struct policy_rules files;
+
+	struct policy_texts writeback_paths; /* globs, checked */
+	struct policy_value require_exit;    /* 0 to 255, or POLICY_EXIT_ANY */
+	struct policy_value approvals;	     /* pos.line 0: not stated, the gate refuses */
+	struct policy_value unlisted;	     /* enum policy_unlisted */
+	struct policy_value strict;
+};
+
+/* Reads a policy and checks all that can be checked without the host: shape, values,
+ * names of rights and variables, globs, rules that contradict themselves. `file` is the
+ * name in messages.
+ * Gives: a policy for policy_free. Borrows: file, bytes.
+ * Returns: 0; -EINVAL with e set (exit code 2, code "policy"), -EFBIG, -ENOMEM, -EIO. */
+int policy_load(const char *file, const void *bytes, size_t len, struct policy **ret_policy,
+		struct weir_err *e);
+
+/* The same from a file; refuses what is no regular file. Gives: policy, and the exact
+ * bytes appended to ret_bytes (may be NULL). Borrows: path. Returns: as policy_load, or
+ * the errno of opening and reading. */
+int policy_load_file(const char *path, struct policy **ret_policy, struct buf *ret_bytes,
+		     struct weir_err *e);
+
+/* Frees a policy; NULL is fine. */
+void policy_free(struct policy *p);
+static inline void cleanup_policy_fn(struct policy **p)
+{
+	policy_free(*p);
+}
+#define cleanup_policy __attribute__((cleanup(cleanup_policy_fn)))
+
+/* Sets e to FILE:LINE:COLUMN: text, code "policy", exit code 2. Returns: -EINVAL.
+ * Borrows: everything. */
+int policy_error(const char *file, struct policy_pos pos, struct weir_err *e, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+
+/* Appends the names of rights as a policy writes them: "read, write, exec"; "none" for 0.
+ * "write" stands for all of WEIR_RIGHTS_MUTATE; a part of it that has no name of its own is
+ * "write (without delete, link)". Returns: as buf_add. */
+int policy_add_rights(struct buf *b, uint32_t rights);
+
+/* Name of a capability ("CAP_CHOWN"). Returns: static text, NULL for an unknown one. */
+const char *policy_capability_name(unsigned int cap);
+
+#endif
