@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Client of ssh-agent (draft-miller-ssh-agent): one question, one answer.
+ *   u32 length | byte 13 | string public blob | string data | u32 flags
+ *   u32 length | byte 14 | string signature          (anything else: refused)
+ */
+#ifndef WEIR_WRITEBACK_AGENT_H
+#define WEIR_WRITEBACK_AGENT_H
+
+#include "user/base/buf.h"
+#include "user/base/err.h"
+
+/* Asks the agent at a unix socket to sign data with the key of blob; RSA keys sign with
+ * SHA-512. Gives: the signature string, opaque. Waits 60 s at most (a touch on a security
+ * key takes time). Returns: 0 or a negative errno with e. Borrows: all. */
+int agent_sign(const char *socket_path, const struct buf *blob, const struct buf *data,
+	       struct buf *ret_signature, struct weir_err *e);
+
+#endif
