@@ -58,7 +58,7 @@ static inline void cleanup_findings_fn(struct findings **f)
 {
 	findings_free(*f);
 }
-#define cleanup_findings __attribute__((cleanup(cleanup_findings_fn)))
+#define cleanup_findings __attribute__((__cleanup__(cleanup_findings_fn)))
 
 /* Takes an event and the process that lineage_add() gave for it (may be NULL); events that
  * are no findings change nothing. Findings that are new have the highest indexes.

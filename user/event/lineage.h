@@ -52,7 +52,7 @@ static inline void cleanup_lineage_fn(struct lineage **l)
 {
 	lineage_free(*l);
 }
-#define cleanup_lineage __attribute__((cleanup(cleanup_lineage_fn)))
+#define cleanup_lineage __attribute__((__cleanup__(cleanup_lineage_fn)))
 
 /* Takes one event. *ret_proc (may be NULL) is the process that acted, NULL when it could
  * not be kept; it is valid until the next call. Returns: 0, -ENOMEM, or -E2BIG when

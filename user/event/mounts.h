@@ -36,13 +36,13 @@ static inline void cleanup_mounts_fn(struct mounts **m)
 {
 	mounts_free(*m);
 }
-#define cleanup_mounts __attribute__((cleanup(cleanup_mounts_fn)))
+#define cleanup_mounts __attribute__((__cleanup__(cleanup_mounts_fn)))
 
-/* Parses the whole text of a mountinfo file. Returns: 0, -EINVAL with the line number,
+/* Parses the whole text of a mountinfo file (user/event/mountinfo.c). Returns: 0, -EINVAL with the line number,
  * -E2BIG, -ENOMEM. Borrows: text. Gives: *ret_mounts. */
 int mounts_parse(const char *text, size_t len, struct mounts **ret_mounts, struct weir_err *e);
 
-/* Adds one reachable mount, later than all before it: one at the same point is replaced.
+/* Adds one reachable mount, later than all before it: it hides one at the same point.
  * Returns: 0, -EINVAL (point is not absolute), -E2BIG, -ENOMEM. Borrows: root, point. */
 int mounts_add(struct mounts *m, uint32_t dev, const char *root, const char *point);
 

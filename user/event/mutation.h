@@ -50,7 +50,7 @@ static inline void cleanup_mutations_fn(struct mutations **m)
 {
 	mutations_free(*m);
 }
-#define cleanup_mutations __attribute__((cleanup(cleanup_mutations_fn)))
+#define cleanup_mutations __attribute__((__cleanup__(cleanup_mutations_fn)))
 
 /* Takes any event. Returns: 0 or -ENOMEM (the set has overflowed). Borrows: e. */
 int mutations_add(struct mutations *m, const struct event *e);

@@ -34,7 +34,7 @@ static inline void cleanup_trace_reader_fn(struct trace_reader **r)
 {
 	trace_reader_free(*r);
 }
-#define cleanup_trace_reader __attribute__((cleanup(cleanup_trace_reader_fn)))
+#define cleanup_trace_reader __attribute__((__cleanup__(cleanup_trace_reader_fn)))
 
 /* Next record. Returns: 1; 0 at the end of the file (see trace_reader_ended and
  * trace_reader_torn); -EBADMSG with "at byte N (frame M): why" and the rule that is broken,

@@ -29,7 +29,7 @@ static inline void cleanup_trace_writer_fn(struct trace_writer **w)
 {
 	trace_writer_free(*w);
 }
-#define cleanup_trace_writer __attribute__((cleanup(cleanup_trace_writer_fn)))
+#define cleanup_trace_writer __attribute__((__cleanup__(cleanup_trace_writer_fn)))
 
 /* Adds a record; long ones are split (TR-6). START and END are synced at once.
  * Returns: 0; -EINVAL for a record that TR-6, TR-7 or TR-8 forbid, -EFBIG past
