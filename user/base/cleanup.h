@@ -34,11 +34,11 @@ static inline void cleanup_closedir_fn(DIR **d)
 		closedir(*d);
 }
 
-#define cleanup(fn) __attribute__((__cleanup__(fn)))
-#define cleanup_free cleanup(cleanup_free_fn)
-#define cleanup_close cleanup(cleanup_close_fn)
-#define cleanup_fclose cleanup(cleanup_fclose_fn)
-#define cleanup_closedir cleanup(cleanup_closedir_fn)
+#define cleanup_with(fn) __attribute__((__cleanup__(fn)))
+#define cleanup_free cleanup_with(cleanup_free_fn)
+#define cleanup_close cleanup_with(cleanup_close_fn)
+#define cleanup_fclose cleanup_with(cleanup_fclose_fn)
+#define cleanup_closedir cleanup_with(cleanup_closedir_fn)
 
 #define TAKE_PTR(p) \
 	({ \
