@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * /etc/weir/gate.yaml: everything that the gate trusts starts here. Written by
+ * `weir-gate init`, owned by root, writable for nobody else. Nothing that a run, a
+ * workspace or a command line says can change it.
+ *
+ *   schema: weir.gate/1
+ *   id: 32 hex digits                  names the repository in every promotion digest
+ *   repository: /srv/git/project.git   bare, owned by user
+ *   refs: [refs/heads/main]            what may be promoted to
+ *   user: weir                         owner of repository, key and state
+ *   key: /etc/weir/keys/gate           OpenSSH Ed25519 file, 0600, of user; with agent: .pub
+ *   agent: /run/weir/agent.sock        optional: ssh-agent that holds the key
+ *   signers: /etc/weir/allowed_signers
+ *   name: weir gate                    author and committer
+ *   email: weir@host
+ *   hosts: [64 hex digits]             public host keys of collectors
+ *   policies: [64 hex digits]          SHA-256 of policies besides the base commit's own
+ *   crosscheck: stat                   or full
+ *
+ * Unknown keys, missing keys and other types are errors, as FILE:LINE:COLUMN.
+ */
+#ifndef WEIR_WRITEBACK_CONFIG_H
+#define WEIR_WRITEBACK_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "user/base/buf.h"
+#include "user/base/digest.h"
+#include "user/base/err.h"
+
+#define GATE_ETC "/etc/weir"
+#define GATE_CONFIG GATE_ETC "/gate.yaml"
+#define GATE_HOST_KEY GATE_ETC "/host.key"
+#define GATE_KEYS GATE_ETC "/keys"
+#define GATE_KEY GATE_KEYS "/gate"
+#define GATE_SIGNERS GATE_ETC "/allowed_signers"
+#define GATE_STATE "/var/lib/weir-gate"
+#define GATE_CONFIG_MAX ((size_t)1 << 20)
+#define GATE_SCHEMA "weir.gate/1"
+
+struct gate_texts {
+	char **items;
+	size_t count;
+};
+
+struct gate_config {
+	char *schema;
+	char *id;
+	char *repository;
+	struct gate_texts refs;
+	char *user;
+	char *key;
+	char *agent; /* NULL: sign with the key file */
+	char *signers;
+	char *name;
+	char *email;
+	struct gate_texts hosts;
+	struct gate_texts policies;
+	char *crosscheck; /* NULL: stat */
+	uid_t uid;	  /* of user */
+	gid_t gid;
+};
+
+void config_done(struct gate_config *c);
+#define cleanup_config __attribute__((__cleanup__(config_done)))
+
+/* Reads a configuration's text; `file` is for messages. Looks nothing up on the host.
+ * Returns: 0, -EINVAL with FILE:LINE:COLUMN, -ENOMEM. Borrows: file, text. Gives: ret. */
+int config_parse(const char *file, const char *text, size_t len, struct gate_config *ret_config,
+		 struct weir_err *e);
+
+/* Reads GATE_CONFIG after checking who can write it, and finds the user.
+ * Returns: 0 or a negative errno with e. Gives: ret_config. */
+int config_load(struct gate_config *ret_config, struct weir_err *e);
+
+/* Appends the text of a configuration. Returns: 0, -EINVAL for a value that can't be
+ * written (control characters), -ENOMEM. Borrows: c. */
+int config_format(const struct gate_config *c, struct buf *ret_text);
+
+/* Returns: whether the list has the text. Borrows: both. */
+bool gate_texts_have(const struct gate_texts *list, const char *text);
+
+/* Appends a copy. Returns: 0 or -ENOMEM. Borrows: text. */
+int gate_texts_add(struct gate_texts *list, const char *text);
+
+#endif
