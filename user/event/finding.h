@@ -32,6 +32,7 @@ struct finding {
 	const char *family; /* class of the hook: "file", "name" ...; "run" for notes */
 	const char *path;   /* host path, not escaped, NUL-terminated; "" if there is none */
 	size_t path_len;    /* Units: bytes */
+	const char *other;  /* the other path of a rename or link, like path; "" */
 	const char *text;   /* of a note or an overflow, escaped; "" */
 	uint64_t count;	    /* of events */
 	uint64_t first_seq; /* of the first event, 0 for notes */
@@ -41,9 +42,12 @@ struct finding {
 	uint32_t want;	    /* rights that were asked for */
 	uint32_t have;
 	uint32_t aux;
+	uint32_t pid; /* of the first event, for findings without actor; 0 for notes */
+	uint32_t ns_pid;
+	uint32_t uid;
 	uint32_t error;
 	struct weir_object object;   /* of the first event */
-	struct lineage_actor *actor; /* NULL for notes and overflows */
+	struct lineage_actor *actor; /* NULL for notes, overflows and outsiders */
 	bool overflow;
 	bool note;
 };
@@ -75,11 +79,11 @@ const struct finding *findings_at(const struct findings *f, size_t i);
 
 /* Form of schema weir.run/1, member of findings[]:
  *   class, kind, severity, op, outcome, count, rule (number or null),
- *   object {path, dev "MAJ:MIN", ino, type "file"|"directory"|..., size},
- *   actor (lineage_actor_json, null for notes and overflows),
- *   flags ["truncated", "unresolved", ...], want, have (names of rights);
- *   path_bytes (base64, only where escaping changed the path), text, overflow, error
- *   where they apply. ns_pid is in the actor.
+ *   object {path, dev "MAJ:MIN", ino, type "file"|"directory"|... or null, size, and where
+ *     escaping changed the path path_bytes: its exact bytes in base64},
+ *   actor (as lineage_actor_json, with ns_pid and uid; null for notes and overflows),
+ *   flags ["truncated", "unresolved", ...], want, have (names of rights), aux;
+ *   other (second path of a rename or link), text, overflow where they apply.
  * Returns: a new reference, NULL when out of memory. Borrows: f. */
 json_t *finding_json(const struct finding *f);
 json_t *findings_json(const struct findings *f);

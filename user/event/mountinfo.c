@@ -247,7 +247,7 @@ static int sort(struct table *t)
 int mounts_parse(const char *text, size_t len, struct mounts **ret_mounts, struct weir_err *e)
 {
 	cleanup_mounts struct mounts *m = mounts_new();
-	cleanup(table_done) struct table t = { 0 };
+	cleanup_with(table_done) struct table t = { 0 };
 	cleanup_free char *copy = NULL;
 	int err;
 

@@ -19,8 +19,9 @@
  * TR-8  END is the last record of the last frame; nothing follows it. A file without END
  *       is a valid prefix of a trace: the run is indeterminate.
  * TR-9  A file that ends inside a frame (a crash while writing) is valid up to that frame;
- *       the bytes after it are reported as a torn tail and belong to nothing. If it ends
- *       inside the first 16 bytes it holds no trace.
+ *       the bytes after it are reported as a torn tail and belong to nothing. A split record
+ *       whose end is missing is not handed out. If the file ends inside its first 16
+ *       bytes it holds no trace.
  * TR-10 A reader hands out no record of a frame before the frame's chain was checked, and
  *       after the first refusal nothing more.
  *
