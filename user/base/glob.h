@@ -3,7 +3,8 @@
  * Globs over relative paths, for writeback.paths. A pattern is matched against the whole
  * path, component by component:
  *
- *   **       as a whole component: any number of components, also none
+ *   **       as a whole component: any number of components, also none; at the end of
+ *            a pattern one at least, so that it means what is below
  *   *        any characters of one component, also none
  *   ?        one character: a well-formed UTF-8 sequence, or one byte that is none
  *   [a-z_]   one ASCII character of the set; [!...] or [^...] one character not in it

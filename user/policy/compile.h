@@ -28,6 +28,8 @@
  *  - Every directory above a rule root or a name's directory, from the first component
  *    down, and the names' directories: objects with WEIR_RULE_ANCESTOR alone and no
  *    rights; a walk goes on over them.
+ *  - One inode under several paths (bind mounts, hard links of store files) has the same
+ *    rights, flags and id in each of its objects; two rules that differ are refused.
  *
  * Numbers (ids): files rules from 1 in their order, then credential stores.
  */

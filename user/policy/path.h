@@ -41,6 +41,10 @@ int policy_expand_path(const struct policy *p, const struct policy_text *t,
 int policy_expand_value(const struct policy *p, const struct policy_text *t,
 			const struct policy_env *env, char **ret_value, struct weir_err *e);
 
+/* Whether writing to all of path is too much for a rule without `broad: true`.
+ * Borrows: path, env. Returns: truth. */
+bool policy_path_is_broad(const char *path, const struct policy_env *env);
+
 /* Order of paths in images: like strcmp with "/" before every other byte, so that what is
  * below a directory follows it directly. Borrows: a, b. Returns: <0, 0, >0. */
 int policy_path_compare(const char *a, const char *b);

@@ -122,6 +122,8 @@ struct policy {
 	char *file; /* name for messages */
 	unsigned char sha256[DIGEST_SIZE];
 
+	struct policy_value api_version; /* 1 */
+	struct policy_value kind;	 /* 1: CapabilitySet */
 	struct policy_text name;
 	struct policy_texts owners;
 	struct policy_value mode;     /* WEIR_MODE_ENFORCE or WEIR_MODE_OBSERVE */
@@ -182,6 +184,14 @@ int policy_error(const char *file, struct policy_pos pos, struct weir_err *e, co
  * "write" stands for all of WEIR_RIGHTS_MUTATE; a part of it that has no name of its own is
  * "write (without delete, link)". Returns: as buf_add. */
 int policy_add_rights(struct buf *b, uint32_t rights);
+
+/* A text cut in its middle to what a message can hold; escape it on output. */
+struct policy_quoted {
+	char text[168];
+};
+/* Gives: a copy by value, so that `policy_quote(s).text` lives as long as the call it is an
+ * argument of. Borrows: text. Returns: the cut text. */
+struct policy_quoted policy_quote(const char *text);
 
 /* Name of a capability ("CAP_CHOWN"). Returns: static text, NULL for an unknown one. */
 const char *policy_capability_name(unsigned int cap);

@@ -22,8 +22,4 @@ struct policy_want {
 int policy_suggest(const struct policy_want *wants, size_t count, const struct policy_env *env,
 		   struct buf *b);
 
-/* Whether writing to all of path is too much for a rule without `broad: true`.
- * Borrows: path, env. Returns: truth. */
-bool policy_path_is_broad(const char *path, const struct policy_env *env);
-
 #endif
