@@ -53,6 +53,9 @@ enum weir_name_class {
  * A collision can only make a name a control name, that is, deny more.
  * Source: Fowler, Noll, Vo; draft-eastlake-fnv.
  */
+/* Stands for "*" in the hashes of places below .git. */
+#define WEIR_NAME_ANY 0x2aull
+
 #define WEIR_FNV_BASIS 0xcbf29ce484222325ull
 #define WEIR_FNV_PRIME 0x100000001b3ull
 

@@ -19,9 +19,6 @@
 	X(FILE_RECEIVE, "file_receive", "file") \
 	X(FILE_TRUNCATE, "file_truncate", "file") \
 	X(PATH_TRUNCATE, "path_truncate", "file") \
-	X(MMAP_FILE, "mmap_file", "file") \
-	X(FILE_MPROTECT, "file_mprotect", "file") \
-	X(FILE_PERMISSION, "file_permission", "file") \
 	X(PATH_MKNOD, "path_mknod", "name") \
 	X(PATH_MKDIR, "path_mkdir", "name") \
 	X(PATH_SYMLINK, "path_symlink", "name") \
@@ -47,10 +44,7 @@
 	X(TASK_KILL, "task_kill", "guard") \
 	X(PTRACE, "ptrace_access_check", "guard") \
 	X(SIGIO, "file_send_sigiotask", "guard") \
-	X(TASK_PRLIMIT, "task_prlimit", "guard") \
-	X(SB_MOUNT, "sb_mount", "guard") \
-	X(MOVE_MOUNT, "move_mount", "guard") \
-	X(SB_UMOUNT, "sb_umount", "guard") \
+	X(TASK_SETRLIMIT, "task_setrlimit", "guard") \
 	X(SYSCTL, "cgroup_sysctl", "guard")
 
 enum weir_hook {

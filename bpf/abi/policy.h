@@ -39,9 +39,16 @@ enum weir_right {
 #define WEIR_RULE_ANCESTOR (1u << 3)   /* above a root: can't be renamed; carries no rights */
 #define WEIR_RULE_SEAL (1u << 4)       /* sealed tree (slot WEIR_SLOT_SEAL) */
 #define WEIR_RULE_TAMPER (1u << 5)     /* weir's own files: a touch is kind tamper */
+#define WEIR_RULE_WATCH (1u << 6)      /* workspace of a run: others' writes are foreign writes */
 
-/* Rules of this pseudo slot hold for every task on the host. */
+/* Rules of this pseudo slot hold for every task on the host; their id is the run's slot. */
 #define WEIR_SLOT_SEAL 0xffffffffu
+
+/* Bit of an inode number in the bloom array (Fibonacci hashing: 2^64 / golden ratio). */
+static inline __u32 weir_bloom_bit(__u64 ino, __u32 salt)
+{
+	return (__u32)(((2 * ino + salt) * 0x9e3779b97f4a7c15ull) >> (64 - WEIR_BLOOM_BITS));
+}
 
 struct weir_objkey {
 	__u64 inode; /* address, pinned by an O_PATH descriptor of the collector */
@@ -90,9 +97,25 @@ struct weir_task {
 	__u32 pid;
 	__u64 start_ns;
 	__u64 trunc_inode; /* opened with O_TRUNC: the truncation that follows is the same operation */
-	__u64 upper_cred;  /* credentials under which an overlay acts for this task */
 };
-WEIR_ASSERT_SIZE(struct weir_task, 40);
+WEIR_ASSERT_SIZE(struct weir_task, 32);
+
+/* Links that members of a run made to one inode, keyed by the inode's address. */
+struct weir_links {
+	__u32 slot;
+	__u32 made;
+};
+WEIR_ASSERT_SIZE(struct weir_links, 8);
+
+/* State of the host, one element. */
+struct weir_host {
+	__u32 runs;    /* active runs: 0 lets every program return at once */
+	__u32 watched; /* devices below; more than fit: WEIR_WATCH_MAX + 1, every device counts */
+	__u32 dev[4];  /* superblock devices that hold a watched or sealed tree */
+	__u64 collectors;
+};
+#define WEIR_WATCH_MAX 4
+WEIR_ASSERT_SIZE(struct weir_host, 32);
 
 enum weir_mode {
 	WEIR_MODE_OFF = 0,
@@ -103,7 +126,8 @@ enum weir_mode {
 
 /* weir_run.flags */
 #define WEIR_RUN_LOSSLESS (1u << 0)
-#define WEIR_RUN_DEAD (1u << 1) /* collector gone: members are denied everything */
+#define WEIR_RUN_DEAD (1u << 1)  /* collector gone: members are denied everything */
+#define WEIR_RUN_TAKEN (1u << 2) /* the slot belongs to a collector or to members left over */
 
 /* weir_run.trouble: each bit makes the run indeterminate */
 #define WEIR_TROUBLE_RING (1u << 0)    /* a record was lost */
@@ -134,10 +158,11 @@ struct weir_bind {
 	struct weir_object ret_object;
 	__s32 ret_writecount; /* i_writecount: open writers */
 	__s32 ret_mapcount;   /* i_mmap_writable: shared writable mappings */
-	__u32 ret_magic;
+	__u64 ret_cred;       /* overlay: credentials under which it acts on its layers, else 0 */
 	__s32 ret_err;
+	__u32 pad;
 };
-WEIR_ASSERT_SIZE(struct weir_bind, 104);
+WEIR_ASSERT_SIZE(struct weir_bind, 112);
 
 /* Command of the adopt program: give the caller's newest child, or the caller, a role. */
 struct weir_adopt {

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: MIT
+#
+# make            builds build/weir and build/weir-gate
+# make install    DESTDIR, PREFIX
+# make demo       three runs in front of the reader: promoted, blocked, blocked
+# make check      all tests; installs what they need through apt
+# make bench      tables of costs with limits
+# make lint       clang-format, clang-tidy, cppcheck, shellcheck, layers, headers
+# make format     clang-format in place
+#
+# WERROR=1 makes warnings errors (CI does).
+
+CC ?= gcc
+CLANG ?= clang-14
+BPFTOOL ?= bpftool
+PREFIX ?= /usr/local
+O ?= build
+MAKEFLAGS += --no-builtin-rules
+
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+.SUFFIXES:
+
+BUILD_DEPS := gcc make clang-14 bpftool pkg-config libbpf-dev libelf-dev zlib1g-dev \
+	libgit2-dev libssl-dev libyaml-dev libjansson-dev libcap-ng-dev
+CHECK_DEPS := git openssh-client libcmocka-dev libclang-rt-14-dev clang-format-14 clang-tidy-14 \
+	cppcheck shellcheck perl
+
+ARCH := $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
+
+WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition \
+	-Wundef -Wvla -Wpointer-arith -Wwrite-strings -Wformat=2 -Wimplicit-fallthrough \
+	$(if $(WERROR),-Werror)
+HARDEN := -fno-common -fno-strict-aliasing -fstack-protector-strong -fstack-clash-protection \
+	-D_FORTIFY_SOURCE=2 -fPIE
+CFLAGS ?= -O2 -g
+ALL_CFLAGS := -std=gnu11 -D_GNU_SOURCE -I. $(WARN) $(HARDEN) $(CFLAGS) \
+	-ffile-prefix-map=$(CURDIR)=. -fdebug-prefix-map=$(CURDIR)=.
+LDFLAGS += -pie -Wl,-z,relro,-z,now,-z,noexecstack
+
+BPF_CFLAGS := -std=gnu11 -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) \
+	-Ivmlinux/$(ARCH) -I. -Wall -Wextra -Wno-unused-parameter -Wno-missing-declarations \
+	-Wno-sign-compare -Werror -ffile-prefix-map=$(CURDIR)=. -fdebug-compilation-dir=.
+
+BASE_SRC := $(sort $(wildcard user/base/*.c))
+COMMON_SRC := $(BASE_SRC) $(sort $(wildcard user/event/*.c user/policy/*.c user/trace/*.c user/tree/*.c))
+WEIR_SRC := $(sort $(wildcard user/kern/*.c user/pipe/*.c user/report/*.c user/cli/*.c))
+GATE_SRC := $(sort $(wildcard writeback/*.c))
+BPF_SRC := bpf/maps.bpf.c $(filter-out bpf/maps.bpf.c,$(sort $(wildcard bpf/*.bpf.c)))
+
+obj = $(patsubst %.c,$(O)/obj/%.o,$(1))
+COMMON_OBJ := $(call obj,$(COMMON_SRC))
+WEIR_OBJ := $(call obj,$(WEIR_SRC))
+GATE_OBJ := $(call obj,$(GATE_SRC))
+BPF_OBJ := $(patsubst bpf/%.bpf.c,$(O)/bpf/%.o,$(BPF_SRC))
+
+COMMON_LIBS := -lcrypto -lyaml -ljansson -lcap-ng -lz
+WEIR_LIBS := -lbpf -lelf $(COMMON_LIBS)
+GATE_LIBS := -lgit2 $(COMMON_LIBS)
+
+.PHONY: all
+all: $(O)/weir $(O)/weir-gate
+
+# What the build needs. A stamp keeps later builds from asking dpkg again.
+$(O)/deps.stamp: Makefile
+	@mkdir -p $(O)
+	@tests/vm/hostdeps "building weir" $(BUILD_DEPS)
+	@touch $@
+
+$(O)/check-deps.stamp: Makefile $(O)/deps.stamp
+	@tests/vm/hostdeps "the tests of weir" $(CHECK_DEPS)
+	@tests/vm/hostdeps
+	@touch $@
+
+# Order matters: the linker of libbpf 1.1 wants definitions of maps before their uses.
+$(O)/bpf/%.o: bpf/%.bpf.c | $(O)/deps.stamp
+	@mkdir -p $(@D)
+	$(CLANG) $(BPF_CFLAGS) -MMD -MP -c $< -o $@
+
+$(O)/weir.bpf.o: $(BPF_OBJ)
+	$(BPFTOOL) gen object $@ $^
+
+$(O)/weir.skel.h: $(O)/weir.bpf.o
+	$(BPFTOOL) gen skeleton $< name weir_bpf > $@
+
+$(O)/obj/%.o: %.c | $(O)/deps.stamp
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
+
+# The skeleton is included as "build/weir.skel.h"; its own warnings are not ours.
+$(O)/obj/user/kern/load.o: $(O)/weir.skel.h
+$(O)/obj/user/kern/load.o: ALL_CFLAGS += -Wno-shadow -I$(O)/..
+
+$(O)/weir: $(WEIR_OBJ) $(COMMON_OBJ)
+	$(CC) $(LDFLAGS) -o $@ $^ $(WEIR_LIBS)
+
+$(O)/weir-gate: $(GATE_OBJ) $(COMMON_OBJ)
+	$(CC) $(LDFLAGS) -o $@ $^ $(GATE_LIBS)
+
+.PHONY: install
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 755 $(O)/weir $(O)/weir-gate $(DESTDIR)$(PREFIX)/bin/
+	install -m 644 user/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
+
+.PHONY: demo
+demo: all
+	tests/demo/run
+
+.PHONY: check
+check: $(O)/check-deps.stamp
+	tests/checks/all
+
+.PHONY: bench
+bench: $(O)/check-deps.stamp all
+	tests/bench/run
+
+.PHONY: lint
+lint: $(O)/check-deps.stamp
+	tests/checks/lint
+
+.PHONY: format
+format:
+	clang-format-14 -i $(shell git ls-files '*.c' '*.h' | grep -v '^vmlinux/')
+
+# Unit tests with sanitizers: one program for each tests/unit/t_*.c.
+UNIT_SRC := $(sort $(wildcard tests/unit/t_*.c))
+UNIT_BIN := $(patsubst tests/unit/%.c,$(O)/unit/%,$(UNIT_SRC))
+UNIT_CFLAGS := -std=gnu11 -D_GNU_SOURCE -I. $(WARN) -g -O1 -fno-omit-frame-pointer \
+	-fsanitize=address,undefined -fno-sanitize-recover=all
+GATE_LIB_SRC := $(filter-out writeback/main.c,$(GATE_SRC))
+UNIT_LIB_OBJ := $(patsubst %.c,$(O)/san/%.o,$(COMMON_SRC) $(GATE_LIB_SRC))
+
+$(O)/san/%.o: %.c | $(O)/check-deps.stamp
+	@mkdir -p $(@D)
+	$(CC) $(UNIT_CFLAGS) -MMD -MP -c $< -o $@
+
+$(O)/unit/%: $(O)/san/tests/unit/%.o $(UNIT_LIB_OBJ)
+	@mkdir -p $(@D)
+	$(CC) $(UNIT_CFLAGS) -o $@ $^ -lcmocka $(GATE_LIBS)
+
+.PHONY: unit unit-build
+unit-build: $(UNIT_BIN)
+unit: unit-build
+	tests/checks/unit $(UNIT_BIN)
+
+# Fuzzers: libFuzzer with clang, or a replay of the corpus with any compiler.
+FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
+FUZZ_BIN := $(patsubst tests/fuzz/fuzz_%.c,$(O)/fuzz/%,$(FUZZ_SRC))
+REPLAY_BIN := $(patsubst tests/fuzz/fuzz_%.c,$(O)/replay/%,$(FUZZ_SRC))
+
+$(O)/replay/%: $(O)/san/tests/fuzz/fuzz_%.o $(O)/san/tests/fuzz/replay_main.o $(UNIT_LIB_OBJ)
+	@mkdir -p $(@D)
+	$(CC) $(UNIT_CFLAGS) -o $@ $^ $(GATE_LIBS)
+
+$(O)/fuzz/%: tests/fuzz/fuzz_%.c $(COMMON_SRC) $(GATE_LIB_SRC) | $(O)/check-deps.stamp
+	@mkdir -p $(@D)
+	$(CLANG) -std=gnu11 -D_GNU_SOURCE -I. -g -O1 -fsanitize=fuzzer,address,undefined -o $@ \
+		$(filter %.c,$^) $(GATE_LIBS)
+
+.PHONY: fuzz replay
+fuzz: $(FUZZ_BIN)
+replay: $(REPLAY_BIN)
+	tests/checks/replay $(REPLAY_BIN)
+
+.PHONY: clean
+clean:
+	rm -rf $(O)
+
+-include $(shell find $(O) -name '*.d' 2>/dev/null)

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Self-protection, in every mode: members don't touch the collector, its programs, or
+ * the switch that would silently turn enforcement off.
+ */
+#include "bpf/lib/decide.bpf.h"
+
+/* A member acted on the guarded thing: latch, record, refuse. */
+static __always_inline int refuse_member(__u16 hook, __u16 op, __u16 kind, __u32 aux)
+{
+	struct weir_ask ask;
+
+	if (!weir_enter(&ask, hook, op) || !ask.member)
+		return 0;
+	ask.note.kind = kind;
+	ask.note.aux = aux;
+	ask.note.flags |= WEIR_EV_BAD_FIRST;
+	return weir_leave(&ask) || (ask.run && ask.run->mode != WEIR_MODE_OFF);
+}
+
+static __always_inline bool is_collector(struct task_struct *task)
+{
+	struct weir_task *entry = weir_task_of(task);
+
+	return entry && entry->role == WEIR_ROLE_COLLECTOR;
+}
+
+SEC("lsm/bpf")
+int BPF_PROG(weir_bpf, int cmd)
+{
+	WEIR_ANSWER(refuse_member(WEIR_HOOK_BPF, WEIR_OP_BPF, WEIR_KIND_BPF, cmd));
+}
+
+SEC("lsm/task_kill")
+int BPF_PROG(weir_task_kill, struct task_struct *target, struct kernel_siginfo *info, int sig)
+{
+	if (!is_collector(target))
+		return 0;
+	WEIR_ANSWER(refuse_member(WEIR_HOOK_TASK_KILL, WEIR_OP_SIGNAL, WEIR_KIND_TAMPER, sig));
+}
+
+SEC("lsm/ptrace_access_check")
+int BPF_PROG(weir_ptrace, struct task_struct *target, unsigned int mode)
+{
+	if (!is_collector(target))
+		return 0;
+	/* ps looks at everybody this way: refuse, but it is no finding */
+	if (mode & PTRACE_MODE_NOAUDIT) {
+		if (!weir_member())
+			return 0;
+		asm volatile("" ::: "memory");
+		return -EPERM;
+	}
+	WEIR_ANSWER(refuse_member(WEIR_HOOK_PTRACE, WEIR_OP_PTRACE, WEIR_KIND_TAMPER,
+				  target->tgid));
+}
+
+/* F_SETOWN and F_SETSIG make the kernel send a signal that task_kill never sees. The
+ * collector uses no such signals, so whoever asked for it is refused. */
+SEC("lsm/file_send_sigiotask")
+int BPF_PROG(weir_sigio, struct task_struct *target, struct fown_struct *fown, int sig)
+{
+	if (!is_collector(target))
+		return 0;
+	refuse_member(WEIR_HOOK_SIGIO, WEIR_OP_SIGNAL, WEIR_KIND_TAMPER, sig);
+	asm volatile("" ::: "memory");
+	return -EPERM;
+}
+
+SEC("lsm/task_setrlimit")
+int BPF_PROG(weir_task_setrlimit, struct task_struct *target, unsigned int resource)
+{
+	if (!is_collector(target))
+		return 0;
+	WEIR_ANSWER(refuse_member(WEIR_HOOK_TASK_SETRLIMIT, WEIR_OP_PRLIMIT, WEIR_KIND_TAMPER,
+				  resource));
+}
+
+/* "kernel/ftrace_enabled", as the words that the name's bytes make. */
+#define FTRACE_WORD_0 0x662f6c656e72656bull
+#define FTRACE_WORD_1 0x6e655f6563617274ull
+#define FTRACE_WORD_2 0x00000064656c6261ull
+
+/* kernel.ftrace_enabled=0 silently switches off all programs above, for everybody who
+ * may write it; refused while a run is active. Returns 1 to allow, 0 to refuse. */
+SEC("cgroup/sysctl")
+int weir_sysctl(struct bpf_sysctl *ctx)
+{
+	struct weir_host *host = weir_host_state();
+	__u64 name[4] = {};
+
+	if (!ctx->write || !host || host->runs == 0)
+		return 1;
+	if (bpf_sysctl_get_name(ctx, (char *)name, sizeof(name), 0) <= 0)
+		return 1;
+	if (name[0] == FTRACE_WORD_0 && name[1] == FTRACE_WORD_1 && name[2] == FTRACE_WORD_2)
+		return 0;
+	return 1;
+}
