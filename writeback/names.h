@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Names and link targets that are dangerous on some system that may check the tree out.
+ *
+ * .git and what other systems take for it: letters of any case; HFS+ ignores U+200C-200F,
+ * U+202A-202E, U+206A-206F, U+FEFF; NTFS drops dots and blanks at the end, has the short
+ * names GIT~1 to GIT~9, and takes ":" for a stream and "\" for a separator.
+ */
+#ifndef WEIR_WRITEBACK_NAMES_H
+#define WEIR_WRITEBACK_NAMES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "writeback/hazard.h"
+
+/* Limits of what is promoted. */
+#define NAMES_PATH_MAX 4095 /* PATH_MAX, without its NUL */
+#define NAMES_DEPTH_MAX 128
+#define NAMES_FILE_MAX (4ull << 30) /* bytes; git's delta and mmap limits begin there */
+
+/* Whether one path component is .git or looks like it. Returns: truth. Borrows: name. */
+bool name_is_dotgit(const char *name, size_t len);
+
+/* Whether a component equals `want` (lower case, ASCII) as name_is_dotgit does for ".git", without
+ * the short names. Returns: truth. Borrows: all. */
+bool name_is_like(const char *name, size_t len, const char *want);
+
+/* Adds the hazards of a path's components to h (each kind once). Returns: 0 or -ENOMEM.
+ * Borrows: path. */
+int names_inspect_path(struct hazards *h, const char *path);
+
+/* The same for a symlink at path: leads outside (absolute, or more ".." than there are
+ * directories), into a .git, or is itself a git control file. Returns: 0 or -ENOMEM.
+ * Borrows: all. */
+int names_inspect_link(struct hazards *h, const char *path, const char *target);
+
+/* Folded form of one component, equal for names that case-folding or normalising systems
+ * can't hold beside each other: HFS ignorables dropped, Latin letters (U+00C0-U+017F, with
+ * or without combining marks) decomposed, ASCII and Latin lower-cased, NTFS's trailing
+ * dots and blanks cut. Writes at most 4 * len + 1 bytes. Returns: length.
+ * Borrows: name. Source: UnicodeData.txt 15, decompositions of those blocks. */
+size_t name_fold(const char *name, size_t len, char *out);
+
+#endif

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A promotion under way: what the steps of writeback/gate.h hand to each other. Filled from
+ * top to bottom; a step reads what steps before it wrote.
+ */
+#ifndef WEIR_WRITEBACK_PROMOTION_H
+#define WEIR_WRITEBACK_PROMOTION_H
+
+#include "user/event/mutation.h"
+#include "user/event/verdict.h"
+#include "user/policy/policy.h"
+#include "user/tree/compare.h"
+#include "writeback/changes.h"
+#include "writeback/config.h"
+#include "writeback/gate.h"
+#include "writeback/hazard.h"
+#include "writeback/nonce.h"
+#include "writeback/pack.h"
+#include "writeback/repo.h"
+#include "writeback/statement.h"
+
+/* Files of the run directory, opened by root; -1 where there is none. */
+enum run_file {
+	RUN_STATEMENT,
+	RUN_SIGNATURE,
+	RUN_TRACE,
+	RUN_BEFORE,
+	RUN_AFTER,
+	RUN_POLICY,
+	RUN_COVERAGE,
+	RUN_FILES,
+};
+
+struct promotion {
+	/* given */
+	const struct gate_config *config;
+	int files[RUN_FILES];
+	int reader;	   /* socket of the workspace reader */
+	uint64_t ws_dev;   /* of the directory that the reader has */
+	uint64_t ws_ino;
+	const char *message;
+	const char *author; /* "Name <email>", NULL: the gate's own */
+	struct repo repo;
+
+	/* nonce */
+	struct buf statement_text;
+	struct buf signature_text;
+	struct statement statement;
+	struct nonce nonce;
+	git_oid base_commit;
+	struct repo_commit base_head;
+
+	/* open */
+	struct verdict verdict;
+	struct policy *policy;
+	const char *policy_source; /* "base commit" or "gate.yaml" */
+	struct mutations *mutations;
+	struct manifest *before;
+	struct manifest *after;
+
+	/* crosscheck */
+	enum tree_strength strength;
+	uint64_t hashed_files; /* of the workspace, again */
+	uint64_t untouched;    /* traced writes that left no difference */
+
+	/* inspect */
+	struct base base;
+	struct changes changes; /* what is promoted */
+	struct changes left;	/* what changed and stays behind; tracked ones first */
+	struct hazards hazards;
+
+	/* quarantine */
+	int quarantine; /* directory */
+	struct pack_result pack;
+	git_oid tree;
+
+	/* digest */
+	struct buf changes_text;
+	struct buf digest_text;
+	char digest[DIGEST_HEX];
+
+	/* commit */
+	struct buf commit_data; /* with its signature */
+	git_oid commit;
+
+	/* attest */
+	const char *not_attested;
+};
+
+void promotion_done(struct promotion *p);
+
+/* The steps, one file each. */
+gate_fn step_nonce, step_open, step_crosscheck, step_inspect, step_quarantine, step_digest,
+	step_approve, step_commit, step_attest, step_publish;
+
+#endif
