@@ -41,10 +41,10 @@ struct kern {
 	int tasks_fd, runs_fd, host_fd, rules_fd, names_fd, bloom_fd, supers_fd, creds_fd;
 	int control_fd, rings_fd;
 	int bind_fd, adopt_fd;
-	struct weir_run *runs;	 /* shared with the programs */
-	struct weir_host *host;	 /* likewise */
-	uint64_t *bloom;	 /* likewise */
-	size_t run_stride;	 /* bytes from one slot to the next */
+	struct weir_run *runs;	/* shared with the programs */
+	struct weir_host *host; /* likewise */
+	uint64_t *bloom;	/* likewise */
+	size_t run_stride;	/* bytes from one slot to the next */
 	struct kern_hook hooks[WEIR_HOOK_COUNT];
 };
 
@@ -137,15 +137,15 @@ struct kern_probe {
 	char release[65];
 	bool root;
 	bool btf;
-	bool lsm_bpf;	     /* bpf is in the active list */
+	bool lsm_bpf; /* bpf is in the active list */
 	char lsm_list[256];
 	bool bpffs;
 	bool cgroup2;
-	bool lockdown;	     /* confidentiality: no BPF reads */
+	bool lockdown; /* confidentiality: no BPF reads */
 	bool ftrace_enabled;
 	char preempt[32];
-	bool enforce;	     /* all that enforcing needs is there */
-	char missing[256];   /* one line: what is missing and what to do; "" if nothing */
+	bool enforce;	   /* all that enforcing needs is there */
+	char missing[256]; /* one line: what is missing and what to do; "" if nothing */
 };
 
 /* Looks at the host without loading anything. Always succeeds. */

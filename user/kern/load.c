@@ -50,7 +50,7 @@ static bool may_be_absent(unsigned int hook)
 
 const char *kern_source_name(enum kern_source source)
 {
-	static const char *const names[] = { "missing", "absent", "lsm", "tracing", "cgroup" };
+	static const char *const names[] = { "none", "absent", "lsm", "tracing", "cgroup" };
 
 	return names[source];
 }
@@ -118,7 +118,8 @@ static void choose_programs(struct weir_bpf *skel, struct kern *k, const struct 
 {
 	struct bpf_program *prog;
 
-	bpf_object__for_each_program(prog, skel->obj) {
+	bpf_object__for_each_program(prog, skel->obj)
+	{
 		bool absent;
 		int hook = hook_of_program(prog);
 		bool fits = program_fits(prog, btf, &absent);
@@ -147,14 +148,15 @@ static int attach_all(struct weir_bpf *skel, struct kern *k, struct weir_err *e)
 	cleanup_close int cgroup = open("/sys/fs/cgroup", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct bpf_program *prog;
 
-	bpf_object__for_each_program(prog, skel->obj) {
+	bpf_object__for_each_program(prog, skel->obj)
+	{
 		int hook = hook_of_program(prog), err;
 		struct bpf_link *link;
 
 		if (hook < 0 || !bpf_program__autoload(prog))
 			continue;
-		link = hook == WEIR_HOOK_SYSCTL ? bpf_program__attach_cgroup(prog, cgroup) :
-						  bpf_program__attach(prog);
+		link = hook == WEIR_HOOK_SYSCTL ? bpf_program__attach_cgroup(prog, cgroup)
+						: bpf_program__attach(prog);
 		if (!link)
 			return err_errno(e, -errno, "attaching to %s", hook_table[hook].name);
 		err = pin_link(k, link, hook_table[hook].name, e);
@@ -171,7 +173,8 @@ static int pin_objects(struct weir_bpf *skel, struct kern *k, struct weir_err *e
 	char path[256];
 	int err;
 
-	bpf_object__for_each_map(map, skel->obj) {
+	bpf_object__for_each_map(map, skel->obj)
+	{
 		if (bpf_map__is_internal(map))
 			continue;
 		snprintf(path, sizeof(path), "%s/maps/%s", k->pins, bpf_map__name(map));
@@ -199,9 +202,10 @@ static int load_new(struct kern *k, const char *without, struct weir_err *e)
 		return err_errno(e, -errno, "opening the BPF object");
 	btf = btf__load_vmlinux_btf();
 	if (!btf) {
-		err = err_set(e, -ENOENT,
-			      "this kernel has no BTF (/sys/kernel/btf/vmlinux): use a kernel built "
-			      "with CONFIG_DEBUG_INFO_BTF");
+		err = err_set(
+			e, -ENOENT,
+			"this kernel has no BTF (/sys/kernel/btf/vmlinux): use a kernel built "
+			"with CONFIG_DEBUG_INFO_BTF");
 		goto rollback;
 	}
 	choose_programs(skel, k, btf, without);
@@ -245,12 +249,18 @@ static int open_pins(struct kern *k, struct weir_err *e)
 		const char *name;
 		int *fd;
 	} pins[] = {
-		{ "maps/weir_tasks", &k->tasks_fd },	 { "maps/weir_runs", &k->runs_fd },
-		{ "maps/weir_host", &k->host_fd },	 { "maps/weir_rules", &k->rules_fd },
-		{ "maps/weir_names", &k->names_fd },	 { "maps/weir_bloom", &k->bloom_fd },
-		{ "maps/weir_supers", &k->supers_fd },	 { "maps/weir_creds", &k->creds_fd },
-		{ "maps/weir_control", &k->control_fd }, { "maps/weir_rings", &k->rings_fd },
-		{ "bind", &k->bind_fd },		 { "adopt", &k->adopt_fd },
+		{ "maps/weir_tasks", &k->tasks_fd },
+		{ "maps/weir_runs", &k->runs_fd },
+		{ "maps/weir_host", &k->host_fd },
+		{ "maps/weir_rules", &k->rules_fd },
+		{ "maps/weir_names", &k->names_fd },
+		{ "maps/weir_bloom", &k->bloom_fd },
+		{ "maps/weir_supers", &k->supers_fd },
+		{ "maps/weir_creds", &k->creds_fd },
+		{ "maps/weir_control", &k->control_fd },
+		{ "maps/weir_rings", &k->rings_fd },
+		{ "bind", &k->bind_fd },
+		{ "adopt", &k->adopt_fd },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(pins); i++) {
@@ -414,7 +424,8 @@ static int remove_others(const char *keep, struct weir_err *e)
 		if (is_in_use(entry->d_name)) {
 			if (keep)
 				continue;
-			return err_set(e, -EBUSY, "a run is active: wait for its end, or weir recover");
+			return err_set(e, -EBUSY,
+				       "a run is active: wait for its end, or weir recover");
 		}
 		err = fsio_remove_tree(dirfd(dir), entry->d_name, e);
 		if (err < 0)
@@ -486,9 +497,9 @@ int kern_open(const char *without, struct kern **ret_kern, struct weir_err *e)
 
 void kern_close(struct kern *k)
 {
-	int *fds[] = { &k->tasks_fd, &k->runs_fd, &k->host_fd, &k->rules_fd, &k->names_fd,
+	int *fds[] = { &k->tasks_fd, &k->runs_fd,   &k->host_fd,  &k->rules_fd,	  &k->names_fd,
 		       &k->bloom_fd, &k->supers_fd, &k->creds_fd, &k->control_fd, &k->rings_fd,
-		       &k->bind_fd, &k->adopt_fd, &k->lock_fd };
+		       &k->bind_fd,  &k->adopt_fd,  &k->lock_fd };
 
 	if (!k)
 		return;

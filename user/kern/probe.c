@@ -64,7 +64,8 @@ static void find_missing(struct kern_probe *p)
 	} checks[] = {
 		{ p->root, "weir needs root: run it with sudo" },
 		{ p->btf, "no /sys/kernel/btf/vmlinux: boot a kernel with CONFIG_DEBUG_INFO_BTF" },
-		{ p->lsm_bpf, "bpf is not an active LSM: add it to lsm= on the kernel command line" },
+		{ p->lsm_bpf,
+		  "bpf is not an active LSM: add it to lsm= on the kernel command line" },
 		{ p->bpffs, "no BPF file system: mount -t bpf bpf /sys/fs/bpf" },
 		{ p->cgroup2, "no cgroup2 at /sys/fs/cgroup: boot with "
 			      "systemd.unified_cgroup_hierarchy=1 or mount it" },

@@ -48,7 +48,8 @@ static int find_slot(struct kern *k, uint32_t *ret_slot)
 		struct weir_run *run = kern_run(k, i);
 
 		/* members that are left keep the slot of their dead run */
-		if (run->mode == WEIR_MODE_OFF && run->live == 0 && !(run->flags & WEIR_RUN_TAKEN)) {
+		if (run->mode == WEIR_MODE_OFF && run->live == 0 &&
+		    !(run->flags & WEIR_RUN_TAKEN)) {
 			*ret_slot = i;
 			return 0;
 		}
@@ -169,8 +170,8 @@ int kern_bind_fd(struct kern_slot *s, int fd, uint32_t slot, const struct weir_r
 	bloom_set(s->kern, bind.ret_key.ino, 0);
 	if (bpf_map_update_elem(s->kern->rules_fd, &bind.ret_key, rule, BPF_ANY) < 0)
 		return errno == E2BIG ? err_set(e, -E2BIG, "more than %d rules on this host",
-						WEIR_RULES_MAX) :
-					err_errno(e, -errno, "binding a rule");
+						WEIR_RULES_MAX)
+				      : err_errno(e, -errno, "binding a rule");
 	s->rules[s->rule_count++] = bind.ret_key;
 	return 0;
 }
@@ -185,7 +186,8 @@ int kern_bind_path(struct kern_slot *s, const char *path, uint64_t dev, uint64_t
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return err_errno(e, -errno, "%s", path);
 	if (ino && (st.st_dev != dev || st.st_ino != ino))
-		return err_set(e, -ESTALE, "%s: replaced while the policy was read; try again", path);
+		return err_set(e, -ESTALE, "%s: replaced while the policy was read; try again",
+			       path);
 	err = kern_bind_fd(s, fd, s->slot, rule, e);
 	return err < 0 ? err_wrap(e, "%s", path) : 0;
 }
