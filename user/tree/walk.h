@@ -4,6 +4,7 @@
  * followed, no mount is crossed, nothing but regular files and directories is opened. A
  * tree may be deeper than PATH_MAX; one directory is open at a time, and the way back up is
  * checked by device and inode. What changes while it is read is an error, never a guess.
+ * After an error a walk can only be freed.
  */
 #ifndef WEIR_TREE_WALK_H
 #define WEIR_TREE_WALK_H
