@@ -122,7 +122,7 @@ static int add_want(struct lines *l, const struct policy_want *want)
 	root = system_root(path);
 	if (rights == WEIR_RIGHT_EXEC && root)
 		return add_line(l, root, strlen(root), rights, true, false);
-	if (!(rights & names) && is_writable(path, len))
+	if (!(want->rights & names) && is_writable(path, len))
 		return add_line(l, path, len, rights, false, false);
 	while (!is_writable(path, up) && up > 1)
 		up = dir_len(path, up);

@@ -137,11 +137,14 @@ static bool take_u64(struct manifest_reader *r, uint64_t *ret_value)
 
 static bool take_i64(struct manifest_reader *r, int64_t *ret_value)
 {
+	const char *start = r->pos;
 	bool negative = take_text(r, "-");
 	uint64_t value;
 
-	if (!take_u64(r, &value) || value > INT64_MAX || (negative && value == 0))
+	if (!take_u64(r, &value) || value > INT64_MAX || (negative && value == 0)) {
+		r->pos = start;
 		return false;
+	}
 	*ret_value = negative ? -(int64_t)value : (int64_t)value;
 	return true;
 }
