@@ -72,11 +72,15 @@ static __always_inline int submit(struct weir_scratch_buf *buf, __u32 slot, __u3
 	void *ring = bpf_map_lookup_elem(&weir_rings, &slot);
 	struct weir_hookstat *stat;
 	__u64 flags = BPF_RB_NO_WAKEUP;
+	__u32 end = size & 0x7fff;
 	long err = -1;
 
 	if (!run)
 		return 1;
 	stat = weir_stat_of(run, hook);
+	/* the padding must not show what the buffer held before */
+	if (end <= sizeof(buf->bytes) - 8)
+		__builtin_memset(&buf->bytes[end], 0, 8);
 	size = (size + 7) & ~7u;
 	if (size > sizeof(buf->bytes))
 		size = sizeof(buf->bytes);

@@ -164,9 +164,9 @@ static int do_ioctl_compat(struct canary *c)
 
 static int do_exec(struct canary *c)
 {
-	char *const argv[] = { (char *)"file", NULL };
+	char *const argv[] = { (char *)"program", NULL };
 
-	return (int)syscall(SYS_execveat, c->no, "file", argv, argv + 1, 0);
+	return (int)syscall(SYS_execveat, c->no, "program", argv, argv + 1, 0);
 }
 
 static int do_bpf(struct canary *c)
@@ -296,7 +296,9 @@ int kern_canary_prepare(struct kern_slot *s, const char *dir, struct weir_err *e
 	fd = open(no, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return err_errno(e, -errno, "%s", no);
-	err = fsio_replace(fd, "file", "#!/bin/false\n", 13, 0700, e);
+	err = fsio_replace(fd, "file", "", 0, 0600, e);
+	if (err == 0)
+		err = fsio_replace(fd, "program", "#!/bin/false\n", 13, 0700, e);
 	if (err == 0 && mkdirat(fd, "dir", 0700) < 0 && errno != EEXIST)
 		err = err_errno(e, -errno, "%s/dir", no);
 	if (err == 0)

@@ -16,8 +16,7 @@
 int kern_adopt(struct kern_slot *s, pid_t pid, enum weir_role role, struct weir_err *e)
 {
 	struct weir_adopt adopt = { .pid = (uint32_t)pid, .slot = s->slot, .role = role };
-	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = &adopt, .ctx_size_in = sizeof(adopt),
-		    .ctx_out = &adopt, .ctx_size_out = sizeof(adopt));
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = &adopt, .ctx_size_in = sizeof(adopt));
 
 	if (bpf_prog_test_run_opts(s->kern->adopt_fd, &opts) < 0)
 		return err_errno(e, -errno, "making a process a member of the run");

@@ -133,8 +133,7 @@ void kern_slot_release(struct kern_slot *s)
 int kern_look(struct kern *k, int fd, struct weir_bind *ret_bind)
 {
 	struct weir_bind bind = { .fd = (uint32_t)fd };
-	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = &bind, .ctx_size_in = sizeof(bind),
-		    .ctx_out = &bind, .ctx_size_out = sizeof(bind));
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = &bind, .ctx_size_in = sizeof(bind));
 
 	if (bpf_prog_test_run_opts(k->bind_fd, &opts) < 0)
 		return -errno;

@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: MIT */
+/* The sealed start: who, where, under which policy, and the kernel side in place. */
+#include "user/cli/session.h"
+
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "user/base/cleanup.h"
+#include "user/base/escape.h"
+#include "user/base/fsio.h"
+#include "user/cli/coverage.h"
+#include "user/cli/environ.h"
+#include "user/kern/canary.h"
+
+#define CANARY_MS 20000
+#define TRACE_FLUSH_DEFAULT 0
+
+void session_doubt(struct session *s, const char *fmt, ...)
+{
+	char raw[400], text[900];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(raw, sizeof(raw), fmt, args);
+	va_end(args);
+	escape_text(raw, strlen(raw), text, sizeof(text));
+	json_array_append_new(s->reasons, json_string(text));
+}
+
+/* Opens the workspace by its real path; a link as its last component is refused. */
+static int open_workspace(struct session *s, const char *path, struct weir_err *e)
+{
+	struct stat st;
+
+	if (lstat(path, &st) < 0)
+		return err_errno(e, -errno, "workspace %s", path);
+	if (S_ISLNK(st.st_mode))
+		return err_set(e, -ELOOP,
+			       "workspace %s is a symbolic link: name the directory itself", path);
+	if (!S_ISDIR(st.st_mode))
+		return err_set(e, -ENOTDIR, "workspace %s is not a directory", path);
+	s->workspace = realpath(path, NULL);
+	if (!s->workspace)
+		return err_errno(e, -errno, "workspace %s", path);
+	if (strcmp(s->workspace, "/") == 0)
+		return err_set(e, -EINVAL, "the root directory cannot be a workspace");
+	s->workspace_fd = open(s->workspace, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (s->workspace_fd < 0)
+		return err_errno(e, -errno, "workspace %s", path);
+	return rundir_lock(s->state, s->workspace_fd, s->workspace, s->run.id, &s->lock, e);
+}
+
+/* A fresh checkout of the base commit, in a directory of its own. */
+static int check_out(struct session *s, struct weir_err *e)
+{
+	cleanup_free char *path = NULL, *owner = NULL;
+	int err, status;
+
+	if (asprintf(&path, "%s/work/%s", s->state, s->run.id) < 0 ||
+	    asprintf(&owner, "%u:%u", s->user.uid, s->user.gid) < 0)
+		return err_errno(e, -ENOMEM, "workspace");
+	err = fsio_mkdir_p(path, 0755, e);
+	if (err == 0)
+		err = open_workspace(s, path, e);
+	if (err == 0)
+		err = gate_nonce(s->opt->repository, s->opt->ref, s->workspace, &s->base, e);
+	if (err < 0)
+		return err;
+	const char *args[] = { "checkout",   "--nonce", s->base.nonce, "--into",
+			       s->workspace, "--owner", owner,	       NULL };
+	status = gate_call(args, NULL, e);
+	if (status != 0)
+		return status < 0 ? status : err_set(e, -EACCES, "weir-gate made no checkout");
+	s->fresh = true;
+	return 0;
+}
+
+static int choose_workspace(struct session *s, struct weir_err *e)
+{
+	struct stat st;
+	int err;
+
+	if (!s->opt->workspace) {
+		if (!gate_is_configured() && !s->opt->repository)
+			return err_set(e, -EINVAL,
+				       "no workspace: name a directory with -w DIR, or make a gate "
+				       "(weir-gate init --repo DIR) and let weir check it out");
+		err = environ_user(s->opt->user, NULL, &s->user, e);
+		return err < 0 ? err : check_out(s, e);
+	}
+	err = open_workspace(s, s->opt->workspace, e);
+	if (err < 0)
+		return err;
+	if (fstat(s->workspace_fd, &st) < 0)
+		return err_errno(e, -errno, "workspace %s", s->workspace);
+	err = environ_user(s->opt->user, &st, &s->user, e);
+	if (err < 0 || (!gate_is_configured() && !s->opt->repository))
+		return err;
+	return gate_nonce(s->opt->repository, s->opt->ref, s->workspace, &s->base, e);
+}
+
+/* The policy's exact bytes: from a file, or from the base commit through the gate. */
+static int read_policy(struct session *s, struct buf *bytes, struct weir_err *e)
+{
+	const char *args[] = { "policy", "--nonce", s->base.nonce, NULL };
+	int status;
+
+	if (strcmp(s->opt->policy, "@base") != 0)
+		return policy_load_file(s->opt->policy, &s->policy, bytes, e);
+	if (!s->base.nonce)
+		return err_set(e, -EINVAL, "-p @base needs a repository: configure a gate");
+	status = gate_call(args, bytes, e);
+	if (status != 0)
+		return status < 0 ? status : err_set(e, -ENOENT, "the base commit has no policy");
+	return policy_load(".weir/policy.yaml", bytes->data, bytes->len, &s->policy, e);
+}
+
+static int load_policy(struct session *s, struct weir_err *e)
+{
+	cleanup_buf struct buf bytes = { 0 };
+	char hex[DIGEST_HEX];
+	int err;
+
+	if (!s->opt->policy)
+		return 0;
+	err = read_policy(s, &bytes, e);
+	if (err < 0) {
+		if (e->exit_code == 0)
+			e->exit_code = 2;
+		return err;
+	}
+	digest_hex(s->policy->sha256, DIGEST_SIZE, hex);
+	s->policy_sha256 = strdup(hex);
+	return fsio_replace(s->run.fd, "policy.yaml", bytes.data, bytes.len, 0600, e);
+}
+
+/* Private directory for temporary files, unless the policy sets another. */
+static int make_tmpdir(struct session *s, struct weir_err *e)
+{
+	int err;
+
+	s->tmpdir = environ_tmpdir(s->policy);
+	if (s->tmpdir)
+		return 0;
+	if (asprintf(&s->tmpdir, "%s/tmp/%s", s->state, s->run.id) < 0)
+		return err_errno(e, -ENOMEM, "TMPDIR");
+	err = fsio_mkdir_p(s->tmpdir, 0700, e);
+	if (err == 0 && chown(s->tmpdir, s->user.uid, s->user.gid) < 0)
+		err = err_errno(e, -errno, "%s", s->tmpdir);
+	s->own_tmpdir = err == 0;
+	return err;
+}
+
+static int compile(struct session *s, struct weir_err *e)
+{
+	struct policy_env env = {
+		.workspace = s->workspace,
+		.home = s->user.home,
+		.tmpdir = s->tmpdir,
+	};
+	int err;
+
+	if (s->policy) {
+		err = policy_compile(s->policy, &env, &s->image, e);
+		if (err < 0) {
+			if (e->exit_code == 0)
+				e->exit_code = 2;
+			return err;
+		}
+	}
+	s->mode = !s->policy	 ? WEIR_MODE_TRACE
+		  : s->opt->mode ? s->opt->mode
+				 : (uint32_t)s->policy->mode.value;
+	s->grace_ns = s->opt->grace_ns != UINT64_MAX ? s->opt->grace_ns
+		      : s->policy		     ? s->policy->grace_ns.value
+						     : 500000000ull;
+	s->timeout_ns = s->opt->timeout_ns ? s->opt->timeout_ns
+			: s->policy	   ? s->policy->time_ns.value
+					   : 0;
+	return environ_build(s->policy, &env, &s->user, &s->env, e);
+}
+
+static int hash_before(struct session *s, struct weir_err *e)
+{
+	cleanup_close int fd =
+		openat(s->run.fd, "manifest.before", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return err_errno(e, -errno, "manifest.before");
+	return manifest_write_tree(s->workspace_fd, ".git", fd, &s->before, e);
+}
+
+int session_prepare(struct session *s, const struct run_options *opt, struct weir_err *e)
+{
+	int err;
+
+	*s = (struct session){ .opt = opt,
+			       .workspace_fd = -1,
+			       .trace_fd = -1,
+			       .wait_status = -1,
+			       .run.fd = -1,
+			       .child = { -1, -1, -1, -1, -1 },
+			       .slot.ring_fd = -1 };
+	s->reasons = json_array();
+	clock_gettime(CLOCK_REALTIME, &s->started);
+	err = s->reasons ? rundir_state(&s->state, e) : err_errno(e, -ENOMEM, "starting");
+	if (err == 0)
+		err = rundir_create(s->state, &s->run, e);
+	if (err == 0)
+		err = choose_workspace(s, e);
+	if (err == 0)
+		err = load_policy(s, e);
+	if (err == 0)
+		err = make_tmpdir(s, e);
+	if (err == 0)
+		err = compile(s, e);
+	return err == 0 ? hash_before(s, e) : err;
+}
+
+/* weir's own files, and the gate's: no member has any business there. */
+static int guard_own(struct session *s, struct weir_err *e)
+{
+	const struct weir_rule rule = { .flags = WEIR_RULE_TAMPER | WEIR_RULE_ROOT };
+	const char *own[] = { s->state, "/etc/weir", "/var/lib/weir-gate", "/sys/fs/bpf",
+			      s->base.repository };
+
+	for (size_t i = 0; i < ARRAY_SIZE(own); i++) {
+		struct stat st;
+		int err;
+
+		if (!own[i] || lstat(own[i], &st) < 0)
+			continue;
+		err = kern_bind_path(&s->slot, own[i], 0, 0, &rule, e);
+		if (err < 0)
+			return err;
+	}
+	return 0;
+}
+
+static int bind_image(struct session *s, struct weir_err *e)
+{
+	const struct policy_image *im = s->image;
+	int err = 0;
+
+	for (size_t i = 0; err == 0 && i < im->object_count; i++) {
+		const struct policy_object *o = &im->objects[i];
+		const struct weir_rule rule = { .rights = o->rights,
+						.flags = o->flags,
+						.id = o->id };
+
+		err = kern_bind_path(&s->slot, o->path, o->dev, o->ino, &rule, e);
+	}
+	for (size_t i = 0; err == 0 && i < im->name_count; i++) {
+		const struct policy_name *n = &im->names[i];
+		const struct weir_rule rule = { .rights = n->rights,
+						.flags = n->flags,
+						.id = n->id };
+
+		err = kern_bind_name(&s->slot, n->dir, n->name, &rule, e);
+	}
+	return err;
+}
+
+/* Without a policy nothing is granted, but the two places that a run is about. */
+static int bind_unjudged(struct session *s, struct weir_err *e)
+{
+	const struct weir_rule workspace = { .rights = WEIR_RIGHT_READ,
+					     .flags = WEIR_RULE_WORKSPACE | WEIR_RULE_ROOT };
+	const struct weir_rule temporary = { .rights = WEIR_RIGHT_READ };
+	int err = kern_bind_path(&s->slot, s->workspace, 0, 0, &workspace, e);
+
+	return err == 0 && s->own_tmpdir ? kern_bind_path(&s->slot, s->tmpdir, 0, 0, &temporary, e)
+					 : err;
+}
+
+static int bind_rules(struct session *s, struct weir_err *e)
+{
+	int err = kern_know_mounts(&s->slot, e);
+
+	if (err == 0)
+		err = guard_own(s, e);
+	if (err == 0)
+		err = s->image ? bind_image(s, e) : bind_unjudged(s, e);
+	if (err == 0 && asprintf(&s->canary_dir, "%s/canary", s->run.path) < 0)
+		err = err_errno(e, -ENOMEM, "canary");
+	return err == 0 ? kern_canary_prepare(&s->slot, s->canary_dir, e) : err;
+}
+
+static int on_sample(void *arg, void *data, size_t len)
+{
+	struct session *s = arg;
+
+	pipe_event(&s->pipe, data, len);
+	return 0; /* anything else would stop the ring for good */
+}
+
+int session_drain(struct session *s, int wait_ms)
+{
+	return wait_ms ? ring_buffer__poll(s->ring, wait_ms) : ring_buffer__consume(s->ring);
+}
+
+static int open_pipe(struct session *s, pipe_alert_fn *alert, struct weir_err *e)
+{
+	cleanup_buf struct buf text = { 0 };
+	int err = fsio_read_file(AT_FDCWD, "/proc/self/mountinfo", 16u << 20, &text, e);
+
+	if (err == 0)
+		err = mounts_parse(text.data, text.len, &s->mounts, e);
+	if (err < 0)
+		return err;
+	s->trace_fd = openat(s->run.fd, "trace", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (s->trace_fd < 0)
+		return err_errno(e, -errno, "trace");
+	err = trace_writer_new(s->trace_fd, &s->trace, e);
+	if (err == 0 && pipe_init(&s->pipe, s->trace, s->mounts, alert, s) < 0)
+		err = err_errno(e, -ENOMEM, "pipe");
+	if (err < 0)
+		return err;
+	s->ring = ring_buffer__new(s->slot.ring_fd, on_sample, s, NULL);
+	return s->ring ? 0 : err_errno(e, -errno, "reading the ring");
+}
+
+static json_t *start_record(struct session *s)
+{
+	static const char *const modes[] = { "off", "trace", "observe", "enforce" };
+	char boot[64] = "", machine[64] = "";
+	cleanup_buf struct buf b = { 0 };
+	json_t *argv = json_array(), *workspace, *start;
+	struct weir_bind look = { 0 };
+	char dev[MOUNTS_DEV_SIZE];
+
+	environ_read_id("/proc/sys/kernel/random/boot_id", boot, sizeof(boot));
+	environ_read_id("/etc/machine-id", machine, sizeof(machine));
+	for (char *const *a = s->opt->argv; *a; a++) {
+		buf_done(&b);
+		buf_add_escaped(&b, *a, strlen(*a));
+		json_array_append_new(argv, json_string(buf_str(&b)));
+	}
+	kern_look(s->kern, s->workspace_fd, &look);
+	buf_done(&b);
+	buf_add_escaped(&b, s->workspace, strlen(s->workspace));
+	workspace = json_pack("{s:s, s:s, s:I}", "path", buf_str(&b), "dev",
+			      mounts_dev_text(look.ret_object.dev, dev), "ino",
+			      (json_int_t)look.ret_object.ino);
+	start = json_pack("{s:s, s:s, s:i, s:s, s:o, s:o, s:o, s:s, s:s}", "schema", "weir.start/1",
+			  "run", s->run.id, "slot", (int)s->slot.slot, "mode", modes[s->mode],
+			  "argv", argv, "workspace", workspace, "mounts", mounts_to_json(s->mounts),
+			  "boot", boot, "machine", machine);
+	json_object_set_new(start, "policy",
+			    s->policy_sha256 ? json_string(s->policy_sha256) : json_null());
+	json_object_set_new(start, "nonce",
+			    s->base.nonce ? json_string(s->base.nonce) : json_null());
+	json_object_set_new(start, "base",
+			    s->base.nonce
+				    ? json_pack("{s:s, s:s, s:s}", "repository", s->base.repository,
+						"ref", s->base.ref, "commit", s->base.commit)
+				    : json_null());
+	return start;
+}
+
+int session_attach(struct session *s, struct weir_err *e)
+{
+	uint32_t rights = s->image ? s->image->rights : WEIR_RIGHT_READ;
+	uint32_t flags = s->policy && s->policy->lossless.value ? WEIR_RUN_LOSSLESS : 0;
+	struct weir_err doubt = { 0 };
+	int err = kern_open(s->opt->without, &s->kern, e);
+
+	if (err == 0)
+		err = kern_slot_take(s->kern, s->opt->ring_bytes, &s->slot, e);
+	if (err == 0)
+		err = open_pipe(s, s->pipe.alert, e);
+	if (err == 0)
+		err = bind_rules(s, e);
+	if (err == 0)
+		err = kern_adopt(&s->slot, 0, WEIR_ROLE_COLLECTOR, e);
+	if (err == 0)
+		err = kern_watch(&s->slot, s->workspace_fd, false, e);
+	if (err < 0)
+		return err;
+	kern_slot_start(&s->slot, s->mode, flags, rights);
+	err = pipe_json(&s->pipe, VERDICT_START, start_record(s));
+	if (err < 0)
+		return err_errno(e, err, "starting the trace");
+	if (kern_canary_fly(&s->slot, s->canary_dir, CANARY_MS, &doubt) < 0)
+		session_doubt(s, "at the start: %s", doubt.text);
+	session_drain(s, 0);
+	return 0;
+}
+
+void session_close(struct session *s)
+{
+	if (s->child.pid > 0)
+		child_close(&s->child);
+	if (s->kern)
+		kern_slot_release(&s->slot);
+	ring_buffer__free(s->ring);
+	pipe_done(&s->pipe);
+	trace_writer_free(s->trace);
+	mounts_free(s->mounts);
+	kern_close(s->kern);
+	rundir_unlock(&s->lock, NULL);
+	if (s->own_tmpdir)
+		fsio_remove_tree(AT_FDCWD, s->tmpdir, NULL);
+	if (s->canary_dir)
+		fsio_remove_tree(AT_FDCWD, s->canary_dir, NULL);
+	if (s->cgroup)
+		rmdir(s->cgroup);
+	policy_image_free(s->image);
+	policy_free(s->policy);
+	gate_base_done(&s->base);
+	json_decref(s->reasons);
+	json_decref(s->coverage);
+	for (char **v = s->env; v && *v; v++)
+		free(*v);
+	free(s->env);
+	free(s->user.home);
+	free(s->policy_sha256);
+	free(s->canary_dir);
+	free(s->tmpdir);
+	free(s->cgroup);
+	free(s->workspace);
+	free(s->state);
+	if (s->workspace_fd >= 0)
+		close(s->workspace_fd);
+	if (s->trace_fd >= 0)
+		close(s->trace_fd);
+	rundir_done(&s->run);
+}
