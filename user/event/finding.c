@@ -283,7 +283,8 @@ int findings_add_event(struct findings *f, const struct event *e, struct lineage
 
 int findings_add_note(struct findings *f, const struct note *n)
 {
-	cleanup_free char *path = strdup(n->path ? n->path : "");
+	const char *raw = n->path ? n->path : "";
+	cleanup_free char *path = strdup(raw);
 	struct key key = { .kind = n->kind, .op = n->op, .outcome = n->outcome };
 	struct entry *entry;
 	long len;
@@ -292,8 +293,8 @@ int findings_add_note(struct findings *f, const struct note *n)
 	if (!path)
 		return -ENOMEM;
 	len = escape_undo(path);
-	key.path = len < 0 ? n->path : path;
-	key.len = len < 0 ? strlen(n->path) : (size_t)len;
+	key.path = len < 0 ? raw : path;
+	key.len = len < 0 ? strlen(raw) : (size_t)len;
 	key.text = n->text ? n->text : "";
 	ret = count_key(f, &key, "", n->count, &entry);
 	if (!entry)

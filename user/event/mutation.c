@@ -111,6 +111,14 @@ void mutations_free(struct mutations *m)
 	free(m);
 }
 
+/* What is looked up: a path, or an inode (then len is 0). */
+struct key {
+	uint64_t hash;
+	uint64_t ino;
+	const char *path;
+	size_t len;
+};
+
 static uint64_t hash_path(const char *path, size_t len)
 {
 	uint64_t hash = WEIR_FNV_BASIS;
@@ -120,19 +128,24 @@ static uint64_t hash_path(const char *path, size_t len)
 	return hash ^ hash >> 29;
 }
 
-static uint64_t hash_ino(uint64_t ino)
+static struct key key_of_path(const char *path, size_t len)
 {
-	ino *= 0x9e3779b97f4a7c15ull;
-	return ino ^ ino >> 32;
+	return (struct key){ .hash = hash_path(path, len), .path = path, .len = len };
 }
 
-static struct entry *find(const struct index *index, uint64_t hash, uint64_t ino, const char *path,
-			  size_t len)
+static struct key key_of_ino(uint64_t ino)
 {
-	struct entry *entry = index->size ? index->buckets[hash & (index->size - 1)] : NULL;
+	uint64_t hash = ino * 0x9e3779b97f4a7c15ull;
 
-	while (entry && (entry->hash != hash || entry->ino != ino || entry->len != len ||
-			 memcmp(entry->path, path, len) != 0))
+	return (struct key){ .hash = hash ^ hash >> 32, .ino = ino, .path = "" };
+}
+
+static struct entry *find(const struct index *index, const struct key *key)
+{
+	struct entry *entry = index->size ? index->buckets[key->hash & (index->size - 1)] : NULL;
+
+	while (entry && (entry->hash != key->hash || entry->ino != key->ino ||
+			 entry->len != key->len || memcmp(entry->path, key->path, key->len) != 0))
 		entry = entry->next;
 	return entry;
 }
@@ -162,33 +175,34 @@ static int grow(struct index *index)
 	return 0;
 }
 
-static int insert(struct mutations *m, struct index *index, uint64_t hash, uint64_t ino,
-		  const char *path, size_t len, struct entry **ret_entry)
+static int insert(struct mutations *m, struct index *index, const struct key *key,
+		  struct entry **ret_entry)
 {
 	struct entry *entry;
 	int err;
 
-	if (m->paths.count + m->inodes.count >= MUTATION_PATHS || m->bytes + len > MUTATION_BYTES) {
+	if (m->paths.count + m->inodes.count >= MUTATION_PATHS ||
+	    m->bytes + key->len > MUTATION_BYTES) {
 		m->overflowed = true;
 		return -E2BIG;
 	}
 	err = grow(index);
-	entry = err < 0 ? NULL : malloc(sizeof(*entry) + len + 1);
+	entry = err < 0 ? NULL : malloc(sizeof(*entry) + key->len + 1);
 	if (!entry) {
 		m->overflowed = true;
 		return -ENOMEM;
 	}
 	*entry = (struct entry){
-		.next = index->buckets[hash & (index->size - 1)],
-		.hash = hash,
-		.ino = ino,
-		.len = (uint32_t)len,
+		.next = index->buckets[key->hash & (index->size - 1)],
+		.hash = key->hash,
+		.ino = key->ino,
+		.len = (uint32_t)key->len,
 	};
-	memcpy(entry->path, path, len);
-	entry->path[len] = '\0';
-	index->buckets[hash & (index->size - 1)] = entry;
+	memcpy(entry->path, key->path, key->len);
+	entry->path[key->len] = '\0';
+	index->buckets[key->hash & (index->size - 1)] = entry;
 	index->count++;
-	m->bytes += len;
+	m->bytes += key->len;
 	*ret_entry = entry;
 	return 0;
 }
@@ -209,17 +223,14 @@ static void count(struct mutation *x, const struct event *e, bool subtree)
 	x->last_seq = e->head.seq;
 }
 
-static int mark(struct mutations *m, const struct event *e, uint64_t ino, const char *path,
-		bool subtree)
+static int mark(struct mutations *m, const struct event *e, const struct key *key, bool subtree)
 {
-	struct index *index = ino ? &m->inodes : &m->paths;
-	size_t len = strlen(path);
-	uint64_t hash = ino ? hash_ino(ino) : hash_path(path, len);
-	struct entry *entry = find(index, hash, ino, path, len);
+	struct index *index = key->ino ? &m->inodes : &m->paths;
+	struct entry *entry = find(index, key);
 	int err;
 
 	if (!entry) {
-		err = insert(m, index, hash, ino, path, len, &entry);
+		err = insert(m, index, key, &entry);
 		if (err < 0)
 			return err == -E2BIG ? 0 : err;
 	}
@@ -243,6 +254,7 @@ static int add_object(struct mutations *m, const struct event *e, bool second, b
 	const struct weir_object *object = second ? &e->op.second : &e->op.first;
 	char path[EVENT_PATH_SIZE];
 	const char *below;
+	struct key key;
 	int len;
 
 	if (object->dev != m->dev)
@@ -253,7 +265,8 @@ static int add_object(struct mutations *m, const struct event *e, bool second, b
 		return len;
 	/* also by a name outside of the workspace, or none */
 	if (object->nlink > 1 && object->ino && !S_ISDIR(object->mode)) {
-		len = mark(m, e, object->ino, "", false);
+		key = key_of_ino(object->ino);
+		len = mark(m, e, &key, false);
 		if (len < 0)
 			return len;
 	}
@@ -262,7 +275,10 @@ static int add_object(struct mutations *m, const struct event *e, bool second, b
 		return 0;
 	}
 	below = relative(m, path);
-	return below ? mark(m, e, 0, below, subtree) : 0;
+	if (!below)
+		return 0;
+	key = key_of_path(below, strlen(below));
+	return mark(m, e, &key, subtree);
 }
 
 int mutations_add(struct mutations *m, const struct event *e)
@@ -290,7 +306,9 @@ int mutations_add(struct mutations *m, const struct event *e)
 
 static const struct entry *find_path(const struct mutations *m, const char *path, size_t len)
 {
-	return find(&m->paths, hash_path(path, len), 0, path, len);
+	const struct key key = key_of_path(path, len);
+
+	return find(&m->paths, &key);
 }
 
 /* The nearest directory above path that stands for its whole subtree. */
@@ -314,13 +332,14 @@ static const struct entry *find_tree(const struct mutations *m, const char *path
 bool mutations_explain(const struct mutations *m, const char *path, uint64_t ino,
 		       struct mutation *ret_mutation)
 {
+	const struct key inode = key_of_ino(ino);
 	const struct entry *entry;
 
 	if (m->overflowed)
 		return false;
 	entry = find_path(m, path, strlen(path));
 	if (!entry && ino)
-		entry = find(&m->inodes, hash_ino(ino), ino, "", 0);
+		entry = find(&m->inodes, &inode);
 	if (!entry)
 		entry = find_tree(m, path);
 	if (entry && ret_mutation)
