@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * weir-gate commit: root opens what only root can, then keeper and reader do the work. The
+ * keeper sends back what was promoted, which is kept in the run's directory.
+ */
+#include <argp.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "user/base/cleanup.h"
+#include "user/base/fsio.h"
+#include "writeback/command.h"
+#include "writeback/json.h"
+#include "writeback/keeper.h"
+#include "writeback/priv.h"
+#include "writeback/promotion.h"
+#include "writeback/publish.h"
+#include "writeback/reader.h"
+#include "writeback/reason.h"
+#include "writeback/report.h"
+
+#define RESULT_MAX ((size_t)256 << 20)
+
+static const char *const file_names[RUN_FILES] = {
+	[RUN_STATEMENT] = "statement.json", [RUN_SIGNATURE] = "statement.sig",
+	[RUN_TRACE] = "trace",		    [RUN_BEFORE] = "manifest.before",
+	[RUN_AFTER] = "manifest.after",	    [RUN_POLICY] = "policy.yaml",
+	[RUN_COVERAGE] = "coverage.json",
+};
+
+struct args {
+	const char *run;
+	const char *workspace;
+	const char *message;
+	const char *author;
+	bool json;
+	/* opened by root */
+	int run_dir;
+	int files[RUN_FILES];
+	int reader;
+	int result; /* pipe to the parent */
+	uint64_t ws_dev;
+	uint64_t ws_ino;
+};
+
+void promotion_done(struct promotion *p)
+{
+	repo_close(&p->repo);
+	buf_done(&p->statement_text);
+	buf_done(&p->signature_text);
+	statement_done(&p->statement);
+	nonce_done(&p->nonce);
+	policy_free(p->policy);
+	mutations_free(p->mutations);
+	manifest_free(p->before);
+	manifest_free(p->after);
+	base_done(&p->base);
+	changes_done(&p->changes);
+	changes_done(&p->left);
+	hazards_done(&p->hazards);
+	if (p->quarantine >= 0)
+		close(p->quarantine);
+	buf_done(&p->changes_text);
+	buf_done(&p->digest_text);
+	buf_done(&p->commit_data);
+}
+
+/* A run that was promoted already is no failure. Returns: 1 when it was, 0 when not. */
+static int was_promoted(const struct args *a)
+{
+	cleanup_statement struct statement s = { 0 };
+	cleanup_nonce struct nonce n = { 0 };
+	cleanup_buf struct buf text = { 0 };
+	struct weir_err none = { 0 };
+	int fd = a->files[RUN_STATEMENT], err;
+
+	if (fd < 0)
+		return 0;
+	err = fsio_read_fd(fd, STATEMENT_MAX, &text);
+	if (lseek(fd, 0, SEEK_SET) < 0 || err < 0 ||
+	    statement_parse(buf_str(&text), text.len, &s, &none) < 0 ||
+	    nonce_load(s.nonce, &n, &none) < 0)
+		return 0;
+	if (!n.used || strcmp(n.statement, s.sha256) != 0)
+		return 0;
+	printf("already promoted as %s, nothing changed\n", n.promoted);
+	return 1;
+}
+
+static int send_result(const struct promotion *p, int fd, bool print, struct weir_err *e)
+{
+	cleanup_buf struct buf text = { 0 };
+	int err = report_json(p, &text);
+
+	if (err == 0)
+		err = fsio_write_all(fd, text.data, text.len);
+	if (err < 0)
+		return err_errno(e, err, "reporting the promotion");
+	if (print)
+		fputs(buf_str(&text), stdout);
+	else
+		report_text(p, stdout);
+	return 0;
+}
+
+static int keep_commit(const struct gate_config *c, void *arg, struct weir_err *e)
+{
+	__attribute__((__cleanup__(promotion_done))) struct promotion p = { .repo = { .fd = -1 },
+									    .quarantine = -1 };
+	struct args *a = arg;
+	cleanup_close int lock = -1;
+	int err = repo_open(c->repository, true, &p.repo, e);
+
+	if (err < 0)
+		return err;
+	lock = publish_lock(&p.repo, e);
+	if (lock < 0)
+		return lock;
+	err = publish_recover(&p.repo, e);
+	if (err < 0 || was_promoted(a))
+		return err;
+	p.config = c;
+	memcpy(p.files, a->files, sizeof(p.files));
+	p.reader = a->reader;
+	p.ws_dev = a->ws_dev;
+	p.ws_ino = a->ws_ino;
+	p.message = a->message;
+	p.author = a->author;
+	p.strength = c->crosscheck && strcmp(c->crosscheck, "full") == 0 ? TREE_STRENGTH_FULL :
+									   TREE_STRENGTH_STAT;
+	err = gate_run(&p, e);
+	if (p.nonce.id[0])
+		publish_drop_quarantine(&p.repo, p.nonce.id);
+	return err < 0 ? err : send_result(&p, a->result, a->json, e);
+}
+
+static int open_run(struct args *a, struct weir_err *e)
+{
+	a->run_dir = open(a->run, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (a->run_dir < 0)
+		return err_errno(e, -errno, "run %s", a->run);
+	for (unsigned int i = 0; i < RUN_FILES; i++) {
+		struct stat st;
+
+		a->files[i] = openat(a->run_dir, file_names[i],
+				     O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+		if (a->files[i] < 0 && errno != ENOENT)
+			return err_errno(e, -errno, "%s/%s", a->run, file_names[i]);
+		if (a->files[i] >= 0 && (fstat(a->files[i], &st) < 0 || !S_ISREG(st.st_mode)))
+			return err_set(e, -EINVAL, "%s/%s is no regular file", a->run,
+				       file_names[i]);
+	}
+	return 0;
+}
+
+/* Where the run says it worked; who that is, is checked against the nonce. */
+static char *workspace_of_run(const struct args *a)
+{
+	cleanup_buf struct buf text = { 0 };
+	cleanup_json json_t *root = NULL;
+	struct weir_err none = { 0 };
+	int fd = a->files[RUN_STATEMENT];
+
+	if (fd < 0 || fsio_read_fd(fd, STATEMENT_MAX, &text) < 0 || lseek(fd, 0, SEEK_SET) < 0)
+		return NULL;
+	root = json_read(text.data, text.len, "statement.json", &none);
+	return root ? json_take_escaped(json_object_get(root, "workspace"), "path") : NULL;
+}
+
+static int open_workspace(struct args *a, struct weir_err *e)
+{
+	cleanup_free char *path = a->workspace ? strdup(a->workspace) : workspace_of_run(a);
+	cleanup_close int fd = -1;
+	struct stat st;
+
+	if (!path)
+		return refuse(e, REASON_STATEMENT,
+			      "the run has no readable statement.json (was it made with --repo and "
+			      "a policy?)");
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return refuse(e, REASON_NONCE_MISMATCH, "workspace %s: %s", path, strerror(errno));
+	a->ws_dev = st.st_dev;
+	a->ws_ino = st.st_ino;
+	return TAKE_FD(fd);
+}
+
+static int keep_result(const struct args *a, int from, struct weir_err *e)
+{
+	cleanup_buf struct buf text = { .max = RESULT_MAX };
+	int err = fsio_read_fd(from, RESULT_MAX, &text);
+
+	if (err < 0)
+		return err_errno(e, err, "reading the keeper's result");
+	if (text.len == 0)
+		return 0;
+	return fsio_replace(a->run_dir, "promoted.json", text.data, text.len, 0600, e);
+}
+
+/* Runs keeper and reader. Returns: the exit status. */
+static int run(const struct gate_config *c, struct args *a, struct weir_err *e)
+{
+	int workspace = open_workspace(a, e), pipe_fds[2] = { -1, -1 }, keep[RUN_FILES + 2];
+	pid_t reader = -1, keeper = -1;
+	int status = -1, err, kept = 0;
+
+	if (workspace < 0)
+		return -1;
+	err = reader_start(workspace, &a->reader, &reader, e);
+	close(workspace);
+	if (err == 0 && pipe2(pipe_fds, O_CLOEXEC) < 0)
+		err = err_errno(e, -errno, "starting the keeper");
+	a->result = pipe_fds[1];
+	memcpy(keep, a->files, sizeof(a->files));
+	keep[RUN_FILES] = a->reader;
+	keep[RUN_FILES + 1] = a->result;
+	if (err == 0)
+		err = keeper_start(c, keep_commit, a, keep, RUN_FILES + 2, &keeper, e);
+	if (reader > 0)
+		close(a->reader);
+	if (pipe_fds[1] >= 0)
+		close(pipe_fds[1]);
+	if (err == 0)
+		kept = keep_result(a, pipe_fds[0], e);
+	if (pipe_fds[0] >= 0)
+		close(pipe_fds[0]);
+	if (keeper > 0)
+		status = priv_wait(keeper, "keeper", e);
+	if (reader > 0)
+		priv_wait(reader, "workspace reader", e);
+	return kept < 0 && status == 0 ? GATE_EXIT_FAILED : status;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct args *a = state->input;
+
+	switch (key) {
+	case 'r':
+		a->run = arg;
+		return 0;
+	case 'w':
+		a->workspace = arg;
+		return 0;
+	case 'm':
+		a->message = arg;
+		return 0;
+	case 'a':
+		a->author = arg;
+		return 0;
+	case 'j':
+		a->json = true;
+		return 0;
+	case ARGP_KEY_END:
+		if (!a->run || !a->message)
+			argp_error(state, "%s is missing", a->run ? "-m MSG" : "--run DIR");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+int command_commit(int argc, char **argv)
+{
+	static const struct argp_option options[] = {
+		{ "run", 'r', "DIR", 0, "the run's directory", 0 },
+		{ "message", 'm', "MSG", 0, "commit message; the gate adds its trailers", 0 },
+		{ "workspace", 'w', "DIR", 0, "default: as the run says", 0 },
+		{ "author", 'a', "\"NAME <EMAIL>\"", 0, "default: the gate", 0 },
+		{ "json", 'j', NULL, 0, "print the result as JSON", 0 },
+		{ 0 },
+	};
+	static const struct argp argp = {
+		options, parse, NULL,
+		"Promote a run: check statement, trace and workspace, quarantine the changes, "
+		"commit, sign and publish them.\vExit status: 0 promoted (or already promoted), "
+		"122 refused, 2 usage, 125 own failure.",
+		NULL, NULL, NULL
+	};
+	cleanup_config struct gate_config c = { 0 };
+	struct args a = { .run_dir = -1, .reader = -1 };
+	struct weir_err e = { 0 };
+	int status;
+
+	argp_err_exit_status = GATE_EXIT_USAGE;
+	if (argp_parse(&argp, argc, argv, 0, NULL, &a) != 0)
+		return GATE_EXIT_USAGE;
+	if (geteuid() != 0) {
+		fprintf(stderr, "weir-gate: must be started as root (it drops privilege by itself)\n");
+		return GATE_EXIT_USAGE;
+	}
+	for (unsigned int i = 0; i < RUN_FILES; i++)
+		a.files[i] = -1;
+	if (config_load(&c, &e) < 0 || open_run(&a, &e) < 0)
+		return gate_fail(&e);
+	status = run(&c, &a, &e);
+	return e.text[0] ? gate_fail(&e) : status;
+}

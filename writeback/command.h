@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Commands of weir-gate: one table, from which dispatch, help and documents come.
+ */
+#ifndef WEIR_WRITEBACK_COMMAND_H
+#define WEIR_WRITEBACK_COMMAND_H
+
+/* X(function, name, summary) */
+#define GATE_COMMANDS(X) \
+	X(init, "init", "make gate.yaml, keys, the gate's user and the repository") \
+	X(nonce, "nonce", "issue a nonce for a run in a workspace") \
+	X(policy, "policy", "print the policy of a nonce's base commit") \
+	X(checkout, "checkout", "fill an empty workspace from a nonce's base commit") \
+	X(commit, "commit", "promote a run: check it, commit it, publish it") \
+	X(verify, "verify", "check a promoted commit with public keys only")
+
+/* Each parses its arguments with argp (argv[0] is the name for messages) and runs.
+ * Returns: the exit status. Borrows: argv. */
+#define WEIR_X(function, name, summary) int command_##function(int argc, char **argv);
+GATE_COMMANDS(WEIR_X)
+#undef WEIR_X
+
+#endif

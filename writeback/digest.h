@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The promotion digest: SHA-256 of one text that holds everything a promotion is about. An
+ * approval signs it, the commit carries it in its trailer Weir-Promotion. Any change of
+ * anything gives another digest.
+ *
+ * Text, version 1: lines "KEY VALUE", each ended by a newline, in this order, nothing else.
+ * Values are escaped by user/base/escape.h, so that a value never holds a newline. "-"
+ * stands for an empty value.
+ *
+ *   weir-promotion/1
+ *   repository ID                  of gate.yaml
+ *   ref NAME                       target
+ *   base COMMIT                    parent, and what the ref must hold
+ *   tree TREE                      git's id of the new tree
+ *   changes SHA256                 of the changes text
+ *   pack SHA256                    of the quarantined pack's file
+ *   message SHA256                 of the message without trailers, as it stands in the commit
+ *   author NAME <EMAIL>
+ *   run ID
+ *   nonce N
+ *   statement SHA256
+ *   host HEX                       public host key that signed the statement
+ *   trace SHA256                   chain root
+ *   counters SHA256
+ *   coverage SHA256
+ *   before SHA256                  manifest
+ *   after SHA256                   manifest
+ *   policy SHA256
+ *   policy-source base commit|gate.yaml
+ *   verdict NAME
+ *   exit code N|signal N
+ *   crosscheck full|stat
+ *   hashed N                       files that the cross-check read again
+ *   signers SHA256                 of the allowed_signers file
+ *   finding NAME PATH              any number, in the order found
+ *   gate VERSION                   build of weir-gate
+ *
+ * Changes text, version 1: "weir-changes/1", then one line for each changed path, in the
+ * order of paths: LETTER OLD-MODE NEW-MODE SIZE SHA256 OLD-ID NEW-ID PATH, the path escaped,
+ * "-" for what does not apply.
+ */
+#ifndef WEIR_WRITEBACK_DIGEST_H
+#define WEIR_WRITEBACK_DIGEST_H
+
+#include "user/base/buf.h"
+#include "writeback/changes.h"
+
+#define PROMOTION_HEAD "weir-promotion/1"
+#define CHANGES_HEAD "weir-changes/1"
+
+/* Appends the changes text. Returns: 0 or -ENOMEM. Borrows: c. */
+int digest_changes(const struct changes *c, struct buf *ret_text);
+
+/* Finds the value of a key in a promotion text, still escaped. Returns: 0 or -ENOENT.
+ * Borrows: text, key. Gives: ret_value, terminated. */
+int digest_find(const char *text, const char *key, struct buf *ret_value);
+
+#endif

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+#include "writeback/intake.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "user/base/cleanup.h"
+#include "writeback/content.h"
+#include "writeback/names.h"
+#include "writeback/reason.h"
+
+int intake_init(struct intake *in)
+{
+	in->buffer = malloc(INTAKE_SMALL + 1);
+	in->sha256 = digest_new();
+	return in->buffer && in->sha256 ? 0 : -ENOMEM;
+}
+
+void intake_done(struct intake *in)
+{
+	free(in->buffer);
+	digest_free(in->sha256);
+	in->buffer = NULL;
+	in->sha256 = NULL;
+}
+
+static int changed(const struct change *c, const char *how, struct weir_err *e)
+{
+	return refuse(e, REASON_CHANGED_AFTER, "%s %s after the run ended", c->path, how);
+}
+
+/* Whether an object with this id exists; its content must then be ours.
+ * Returns: 1, 0, or refused. */
+static int find_equal(const struct intake *in, const struct change *c, struct weir_err *e)
+{
+	const unsigned char *packed = pack_find(in->pack, c->oid.id);
+	unsigned char sha256[DIGEST_SIZE];
+	git_odb_object *object = NULL;
+	bool same;
+	int err;
+
+	if (packed) {
+		same = memcmp(packed, c->sha256, DIGEST_SIZE) == 0;
+	} else {
+		if (!repo_has(in->repo, &c->oid))
+			return 0;
+		if (git_odb_read(&object, in->repo->odb, &c->oid) < 0)
+			return repo_error(e, c->path);
+		err = digest_bytes(git_odb_object_data(object), git_odb_object_size(object),
+				   sha256);
+		same = err == 0 && git_odb_object_type(object) == GIT_OBJECT_BLOB &&
+		       memcmp(sha256, c->sha256, DIGEST_SIZE) == 0;
+		git_odb_object_free(object);
+		if (err < 0)
+			return err_errno(e, err, "%s", c->path);
+	}
+	return same ? 1 : refuse(e, REASON_OBJECT_COLLISION, "%s", c->path);
+}
+
+static int take_bytes(struct intake *in, struct change *c, const void *data, size_t len,
+		      struct weir_err *e)
+{
+	unsigned char sha256[DIGEST_SIZE];
+	int err;
+
+	if (digest_bytes(data, len, sha256) < 0)
+		return err_errno(e, -EIO, "%s", c->path);
+	if (memcmp(sha256, c->sha256, DIGEST_SIZE) != 0)
+		return changed(c, "has another content", e);
+	if (repo_hash(GIT_OBJECT_BLOB, data, len, &c->oid) < 0)
+		return repo_error(e, c->path);
+	if (content_matters(c->path) && content_inspect(in->hazards, c->path, data, len) < 0)
+		return err_errno(e, -ENOMEM, "%s", c->path);
+	err = find_equal(in, c, e);
+	if (err != 0)
+		return err < 0 ? err : 0;
+	err = pack_add(in->pack, PACK_BLOB, data, len, c->oid.id, c->sha256);
+	return err < 0 ? err_errno(e, err, "writing the pack") : 0;
+}
+
+static ssize_t read_some(int fd, void *data, size_t len)
+{
+	size_t done = 0;
+
+	while (done < len) {
+		ssize_t n = read(fd, (char *)data + done, len - done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			break;
+		done += (size_t)n;
+	}
+	return (ssize_t)done;
+}
+
+static int take_small(struct intake *in, struct change *c, int fd, struct weir_err *e)
+{
+	ssize_t n = read_some(fd, in->buffer, (size_t)c->size + 1);
+
+	if (n < 0)
+		return err_errno(e, (int)n, "%s", c->path);
+	if ((uint64_t)n != c->size)
+		return changed(c, "has another size", e);
+	return take_bytes(in, c, in->buffer, (size_t)n, e);
+}
+
+static int stream(struct intake *in, struct change *c, int fd, struct repo_stream *id,
+		  struct weir_err *e)
+{
+	uint64_t left = c->size;
+	int err = 0;
+
+	for (;;) {
+		ssize_t n = read_some(fd, in->buffer, INTAKE_SMALL);
+
+		if (n < 0)
+			return err_errno(e, (int)n, "%s", c->path);
+		if ((uint64_t)n > left || (n == 0 && left > 0))
+			return changed(c, "has another size", e);
+		if (n == 0)
+			return 0;
+		left -= (uint64_t)n;
+		err = digest_add(in->sha256, in->buffer, (size_t)n);
+		if (err == 0)
+			err = repo_stream_add(id, in->buffer, (size_t)n);
+		if (err == 0)
+			err = pack_write(in->pack, in->buffer, (size_t)n);
+		if (err < 0)
+			return err_errno(e, err, "%s", c->path);
+	}
+}
+
+static int take_large(struct intake *in, struct change *c, int fd, struct weir_err *e)
+{
+	cleanup_repo_stream struct repo_stream *id = NULL;
+	unsigned char sha256[DIGEST_SIZE];
+	int err = repo_stream_new(GIT_OBJECT_BLOB, c->size, &id);
+
+	if (err == 0)
+		err = pack_begin(in->pack, PACK_BLOB, c->size);
+	if (err < 0)
+		return err_errno(e, err, "%s", c->path);
+	err = stream(in, c, fd, id, e);
+	if (err < 0)
+		return err;
+	if (repo_stream_end(id, &c->oid) < 0)
+		return repo_error(e, c->path);
+	if (digest_end(in->sha256, sha256) < 0)
+		return err_errno(e, -EIO, "%s", c->path);
+	if (memcmp(sha256, c->sha256, DIGEST_SIZE) != 0)
+		return changed(c, "has another content", e);
+	err = find_equal(in, c, e);
+	if (err < 0)
+		return err;
+	err = err == 1 ? pack_abandon(in->pack) : pack_end(in->pack, c->oid.id, c->sha256);
+	return err < 0 ? err_errno(e, err, "writing the pack") : 0;
+}
+
+int intake_file(struct intake *in, struct change *c, const struct reader_file *file,
+		struct weir_err *e)
+{
+	int err;
+
+	if (file->stat.err == -ENOENT || file->stat.err == -ENOTDIR || file->stat.err == -ELOOP ||
+	    file->stat.err == -EXDEV)
+		return changed(c, "vanished or was replaced", e);
+	if (file->stat.err < 0)
+		return err_errno(e, file->stat.err, "%s", c->path);
+	if (file->stat.mode != c->st_mode)
+		return changed(c, "has another type or mode", e);
+	if (S_ISLNK(c->st_mode)) {
+		err = take_bytes(in, c, file->target, file->target_len, e);
+		if (err == 0 && names_inspect_link(in->hazards, c->path, file->target) < 0)
+			err = err_errno(e, -ENOMEM, "%s", c->path);
+		return err;
+	}
+	if (file->stat.size != c->size)
+		return changed(c, "has another size", e);
+	return c->size <= INTAKE_SMALL ? take_small(in, c, file->fd, e) :
+					 take_large(in, c, file->fd, e);
+}

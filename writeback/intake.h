@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Taking one file into quarantine: read once, hashed twice (SHA-256 for us, git's object id
+ * with collision detection), packed, all in one pass; the SHA-256 must be the manifest's.
+ * Small files are held whole, large ones pass through a buffer of 1 MiB.
+ */
+#ifndef WEIR_WRITEBACK_INTAKE_H
+#define WEIR_WRITEBACK_INTAKE_H
+
+#include "writeback/changes.h"
+#include "writeback/hazard.h"
+#include "writeback/pack.h"
+#include "writeback/reader.h"
+#include "writeback/repo.h"
+
+#define INTAKE_SMALL ((size_t)1 << 20) /* bytes; larger files are streamed */
+
+struct intake {
+	const struct repo *repo;
+	struct pack *pack;
+	struct hazards *hazards;
+	struct digest *sha256;
+	unsigned char *buffer; /* INTAKE_SMALL + 1 bytes */
+};
+
+/* Starts with repo, pack and hazards set. Returns: 0 or -ENOMEM. */
+int intake_init(struct intake *in);
+void intake_done(struct intake *in);
+
+/* Takes the file of a change and sets c->oid. Returns: 0; refused with code
+ * "changed-after-run" or "object-collision"; or a negative errno. Borrows: file. */
+int intake_file(struct intake *in, struct change *c, const struct reader_file *file,
+		struct weir_err *e);
+
+#endif

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+#include "writeback/keys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <openssl/crypto.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "user/base/cleanup.h"
+#include "user/base/fsio.h"
+#include "writeback/reason.h"
+#include "writeback/sshsig.h"
+
+static void wipe(struct buf *b)
+{
+	if (b->data)
+		OPENSSL_cleanse(b->data, b->cap);
+	buf_done(b);
+}
+
+static int open_key(const char *path, struct weir_err *e)
+{
+	cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	struct stat st;
+
+	if (fd < 0)
+		return refuse(e, REASON_KEY, "%s: %s", path, strerror(errno));
+	if (fstat(fd, &st) < 0)
+		return err_errno(e, -errno, "%s", path);
+	if (!S_ISREG(st.st_mode))
+		return refuse(e, REASON_KEY, "%s is no regular file", path);
+	if (st.st_uid != geteuid())
+		return refuse(e, REASON_KEY, "%s belongs to uid %u, not to the gate (uid %u)", path,
+			      st.st_uid, geteuid());
+	if (st.st_mode & 077)
+		return refuse(e, REASON_KEY, "%s has mode %04o: others must have no access (0600)",
+			      path, st.st_mode & 07777);
+	return TAKE_FD(fd);
+}
+
+int keys_load(const char *path, struct sshkey *ret_key, struct weir_err *e)
+{
+	__attribute__((__cleanup__(wipe))) struct buf text = { .max = SSHKEY_FILE_MAX };
+	cleanup_close int fd = open_key(path, e);
+	struct weir_err cause = { 0 };
+	int err;
+
+	if (fd < 0)
+		return fd;
+	err = fsio_read_fd(fd, SSHKEY_FILE_MAX, &text);
+	if (err == 0)
+		err = sshkey_parse(buf_str(&text), text.len, ret_key, &cause);
+	if (err < 0)
+		return refuse(e, REASON_KEY, "%s: %s", path,
+			      cause.text[0] ? cause.text : strerror(-err));
+	return 0;
+}
+
+static int check_listed(const struct gate_config *c, const struct buf *blob, struct weir_err *e)
+{
+	cleanup_buf struct buf signers = { 0 };
+	cleanup_buf struct buf principal = { 0 };
+	struct weir_err cause = { 0 };
+	int err = fsio_read_file(AT_FDCWD, c->signers, SSHKEY_SIGNERS_MAX, &signers, &cause);
+
+	if (err == 0)
+		err = sshkey_find_signer(buf_str(&signers), blob, "git", time(NULL), &principal,
+					 &cause);
+	if (err == -ENOENT)
+		return refuse(e, REASON_KEY, "%s does not list the gate's key for git now",
+			      c->signers);
+	return err < 0 ? refuse(e, REASON_KEY, "%s: %s", c->signers, cause.text) : 0;
+}
+
+static int sign_by_agent(const struct gate_config *c, const void *data, size_t len,
+			 struct buf *ret_armor, struct weir_err *e)
+{
+	cleanup_buf struct buf line = { 0 };
+	cleanup_buf struct buf blob = { 0 };
+	struct weir_err cause = { 0 };
+	int err = fsio_read_file(AT_FDCWD, c->key, SSHKEY_FILE_MAX, &line, &cause);
+
+	if (err < 0)
+		return refuse(e, REASON_KEY, "%s", cause.text);
+	if (sshkey_parse_public(buf_str(&line), &blob) < 0)
+		return refuse(e, REASON_KEY, "%s is no public key file", c->key);
+	err = check_listed(c, &blob, e);
+	if (err < 0)
+		return err;
+	err = sshsig_sign_agent(c->agent, &blob, "git", data, len, ret_armor, &cause);
+	return err < 0 ? refuse(e, REASON_KEY, "%s", cause.text) : 0;
+}
+
+int keys_sign_commit(const struct gate_config *c, const void *data, size_t len,
+		     struct buf *ret_armor, struct weir_err *e)
+{
+	cleanup_sshkey struct sshkey key = { 0 };
+	cleanup_buf struct buf blob = { 0 };
+	int err;
+
+	if (c->agent)
+		return sign_by_agent(c, data, len, ret_armor, e);
+	err = keys_load(c->key, &key, e);
+	if (err == 0 && sshkey_blob(key.public_key, &blob) < 0)
+		err = err_errno(e, -ENOMEM, "signing");
+	if (err == 0)
+		err = check_listed(c, &blob, e);
+	if (err < 0)
+		return err;
+	err = sshsig_sign(&key, "git", data, len, ret_armor);
+	return err < 0 ? err_errno(e, err, "signing the commit") : 0;
+}

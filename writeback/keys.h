@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The gate's signing key: an OpenSSH file that belongs to the gate's user with no
+ * permission for others, or one that an ssh-agent holds.
+ */
+#ifndef WEIR_WRITEBACK_KEYS_H
+#define WEIR_WRITEBACK_KEYS_H
+
+#include "user/base/buf.h"
+#include "user/base/err.h"
+#include "writeback/config.h"
+#include "writeback/sshkey.h"
+
+/* Reads a private key file after checking its type, owner and mode.
+ * Returns: 0, refused with code "key" (with what is wrong), or a negative errno.
+ * Borrows: path. */
+int keys_load(const char *path, struct sshkey *ret_key, struct weir_err *e);
+
+/* Signs data for git (SSHSIG, namespace "git") with the configured key or agent, after
+ * checking that the signers file lists the key for git now: otherwise nobody could verify.
+ * Gives: the armor. Returns: 0, refused with code "key", or a negative errno.
+ * Borrows: all. */
+int keys_sign_commit(const struct gate_config *c, const void *data, size_t len,
+		     struct buf *ret_armor, struct weir_err *e);
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* weir-gate: the only program that writes to the trusted repository. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "user/base/cleanup.h"
+#include "writeback/command.h"
+#include "writeback/reason.h"
+#include "writeback/version.h"
+
+static const struct {
+	const char *name;
+	const char *argv0;
+	const char *summary;
+	int (*run)(int argc, char **argv);
+} commands[] = {
+#define WEIR_X(function, name, summary) { name, "weir-gate " name, summary, command_##function },
+	GATE_COMMANDS(WEIR_X)
+#undef WEIR_X
+};
+
+static int usage(FILE *out)
+{
+	fprintf(out, "usage: weir-gate COMMAND [OPTION...]\n\ncommands:\n");
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+		fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
+	fprintf(out, "\n`weir-gate COMMAND --help` tells more.\n");
+	return out == stdout && fflush(out) == 0 ? 0 : GATE_EXIT_USAGE;
+}
+
+/* Descriptors 0 to 2 must be open, so that no file of ours takes their place. */
+static int open_standard(void)
+{
+	for (int fd = 0; fd <= 2; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd)
+			return -1;
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	/* nothing of the caller's environment reaches libraries */
+	if (open_standard() < 0 || clearenv() != 0 ||
+	    setenv("PATH", "/usr/sbin:/usr/bin:/sbin:/bin", 1) != 0)
+		return GATE_EXIT_FAILED;
+	signal(SIGPIPE, SIG_IGN);
+	if (argc < 2)
+		return usage(stderr);
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0)
+		return usage(stdout);
+	if (strcmp(argv[1], "--version") == 0) {
+		printf("%s\n", GATE_VERSION);
+		return fflush(stdout) == 0 ? 0 : GATE_EXIT_FAILED;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
+		if (strcmp(argv[1], commands[i].name) != 0)
+			continue;
+		argv[1] = (char *)(uintptr_t)commands[i].argv0;
+		return commands[i].run(argc - 1, argv + 1);
+	}
+	fprintf(stderr, "weir-gate: there is no command `%.64s`\n\n", argv[1]);
+	return usage(stderr);
+}

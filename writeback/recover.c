@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/* The gate lock, quarantines, and what to do after a crash; contract in publish.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "user/base/cleanup.h"
+#include "user/base/fsio.h"
+#include "writeback/journal.h"
+#include "writeback/publish.h"
+
+static int make_dir(const struct repo *r, const char *path, struct weir_err *e)
+{
+	if (mkdirat(r->fd, path, 0700) < 0 && errno != EEXIST)
+		return err_errno(e, -errno, "%s/%s", r->path, path);
+	return 0;
+}
+
+int publish_lock(const struct repo *r, struct weir_err *e)
+{
+	cleanup_close int fd = -1;
+	int err = make_dir(r, "weir", e);
+
+	if (err < 0)
+		return err;
+	fd = openat(r->fd, "weir/gate", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return err_errno(e, -errno, "%s/weir/gate", r->path);
+	while (flock(fd, LOCK_EX) < 0)
+		if (errno != EINTR)
+			return err_errno(e, -errno, "%s/weir/gate", r->path);
+	return TAKE_FD(fd);
+}
+
+int publish_open_quarantine(const struct repo *r, const char *nonce, int *ret_dir,
+			    struct weir_err *e)
+{
+	cleanup_free char *path = NULL;
+	int err = make_dir(r, "weir/quarantine", e);
+
+	if (err < 0)
+		return err;
+	if (asprintf(&path, "weir/quarantine/%s", nonce) < 0) {
+		path = NULL;
+		return err_errno(e, -ENOMEM, "quarantine");
+	}
+	err = fsio_remove_tree(r->fd, path, e);
+	if (err == 0)
+		err = make_dir(r, path, e);
+	if (err < 0)
+		return err;
+	*ret_dir = openat(r->fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	return *ret_dir < 0 ? err_errno(e, -errno, "%s/%s", r->path, path) : 0;
+}
+
+void publish_drop_quarantine(const struct repo *r, const char *nonce)
+{
+	cleanup_free char *path = NULL;
+
+	if (asprintf(&path, "weir/quarantine/%s", nonce) < 0) {
+		path = NULL;
+		return;
+	}
+	fsio_remove_tree(r->fd, path, NULL);
+}
+
+static int read_branch(const struct repo *r, const struct reflock *l, git_oid *ret_oid,
+		       struct weir_err *e)
+{
+	struct weir_err cause = { 0 };
+	int err = repo_read_ref(r, l->ref, ret_oid, &cause);
+
+	if (err == -ENOENT) {
+		memset(ret_oid, 0, sizeof(*ret_oid));
+		return 0;
+	}
+	if (err < 0)
+		*e = cause;
+	return err;
+}
+
+/* Redo from a "ready" journal: refs that are still old are swapped, in order. */
+static int redo(const struct repo *r, struct journal *j, struct weir_err *e)
+{
+	for (unsigned int i = 0; i < JOURNAL_REFS; i++) {
+		struct reflock *l = &j->refs[i];
+		git_oid now;
+		int err = read_branch(r, l, &now, e);
+
+		if (err < 0)
+			return err;
+		if (git_oid_equal(&now, &l->new_id))
+			continue;
+		if (!git_oid_equal(&now, &l->old))
+			return err_code(e, -ESTALE, "base-moved", "%s moved after a crash", l->ref);
+		free(l->file);
+		l->file = NULL;
+		err = reflock_prepare(r, l, i, e);
+		/* the journal must know the new lock's inode before the lock is taken */
+		if (err == 0)
+			err = journal_write(r, j, e);
+		if (err == 0)
+			err = reflock_take(r, l, e);
+		if (err == 0)
+			err = reflock_publish(r, l, e);
+		reflock_drop(r, l);
+		if (err < 0)
+			return err;
+	}
+	return 0;
+}
+
+static int complete(const struct repo *r, struct journal *j, struct weir_err *e)
+{
+	const struct reflock *branch = &j->refs[JOURNAL_REFS - 1];
+	struct nonce n = { 0 };
+	git_oid now;
+	int err = read_branch(r, branch, &now, e);
+	int reaches;
+
+	if (err < 0)
+		return err;
+	reaches = git_oid_is_zero(&now) ? 0 : repo_reaches(r, &now, &branch->new_id, e);
+	if (reaches < 0)
+		return reaches;
+	if (!reaches) {
+		if (!git_oid_equal(&now, &branch->old))
+			return 0; /* given up: the branch went elsewhere */
+		err = redo(r, j, e);
+		if (err < 0)
+			return err;
+	}
+	err = nonce_load(j->nonce.id, &n, e);
+	if (err == 0 && !n.used) {
+		n.run = TAKE_PTR(j->nonce.run);
+		memcpy(n.statement, j->nonce.statement, sizeof(n.statement));
+		memcpy(n.promoted, j->nonce.promoted, sizeof(n.promoted));
+		err = nonce_use(&n, e);
+	}
+	nonce_done(&n);
+	return err;
+}
+
+int publish_recover(const struct repo *r, struct weir_err *e)
+{
+	cleanup_journal struct journal j = { 0 };
+	int err = journal_read(r, &j, e);
+
+	if (err < 0 && err != -ENOENT)
+		return err;
+	if (err == 0) {
+		for (unsigned int i = 0; i < JOURNAL_REFS; i++) {
+			err = reflock_clean(r, &j.refs[i], e);
+			if (err < 0)
+				return err;
+		}
+		err = j.ready ? complete(r, &j, e) : 0;
+		if (err < 0)
+			return err;
+	}
+	unlinkat(r->fd, "weir/lock-0", 0);
+	unlinkat(r->fd, "weir/lock-1", 0);
+	err = fsio_remove_tree(r->fd, "weir/quarantine", e);
+	return err < 0 ? err : journal_remove(r, e);
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Step 8, attest. What is recorded today is the promotion record that publish stores beside
+ * the commit (promotion text, changes, statement). In-toto attestations and the ledger are
+ * not made yet; the result says so.
+ */
+#include "writeback/promotion.h"
+
+int step_attest(struct promotion *p, enum gate_answer *ret_answer, struct weir_err *e)
+{
+	(void)ret_answer;
+	(void)e;
+	p->not_attested = "no in-toto attestation and no ledger entry (not supported yet)";
+	return 0;
+}

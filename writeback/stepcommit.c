@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Step 7, commit: the commit object, made from quarantined objects and signed. It is written
+ * by publish. Trailers (git-interpret-trailers(1)), the last paragraph of the message:
+ *
+ *   Weir-Run: ID              Weir-Verdict: clean
+ *   Weir-Manifest: sha256:H   of manifest(after)
+ *   Weir-Trace: sha256:H      chain root
+ *   Weir-Policy: sha256:H     Weir-Promotion: sha256:H   (writeback/digest.h)
+ */
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "user/base/cleanup.h"
+#include "writeback/keys.h"
+#include "writeback/message.h"
+#include "writeback/promotion.h"
+#include "writeback/reason.h"
+
+static void add_head(const struct promotion *p, struct buf *b)
+{
+	const struct gate_config *c = p->config;
+	long long now = time(NULL);
+	char tree[OID_HEX];
+
+	git_oid_tostr(tree, sizeof(tree), &p->tree);
+	buf_addf(b, "tree %s\nparent %s\n", tree, p->nonce.commit);
+	if (p->author)
+		buf_addf(b, "author %s %lld +0000\n", p->author, now);
+	else
+		buf_addf(b, "author %s <%s> %lld +0000\n", c->name, c->email, now);
+	buf_addf(b, "committer %s <%s> %lld +0000\n", c->name, c->email, now);
+}
+
+static void add_message(const struct promotion *p, struct buf *b)
+{
+	const struct statement *s = &p->statement;
+
+	buf_add(b, "\n", 1);
+	message_add(b, p->message);
+	buf_addf(b,
+		 "\nWeir-Run: %s\nWeir-Verdict: %s\nWeir-Manifest: sha256:%s\n"
+		 "Weir-Trace: sha256:%s\nWeir-Policy: sha256:%s\nWeir-Promotion: sha256:%s\n",
+		 s->run, verdict_name(p->verdict.value), s->manifest_after, s->trace_root, s->policy,
+		 p->digest);
+}
+
+/* "gpgsig" with its lines indented, as git writes header fields of several lines. */
+static void add_signature(struct buf *b, const struct buf *armor)
+{
+	buf_addf(b, "gpgsig ");
+	for (size_t i = 0; i + 1 < armor->len; i++)
+		buf_add(b, armor->data[i] == '\n' ? "\n " : &armor->data[i],
+			armor->data[i] == '\n' ? 2 : 1);
+	buf_add(b, "\n", 1);
+}
+
+/* A run's id goes into a trailer: only what ids are made of. */
+static int check_run_id(const struct promotion *p, struct weir_err *e)
+{
+	const char *run = p->statement.run;
+
+	if (run[0] == '\0' || strlen(run) > 64 ||
+	    strspn(run, "0123456789abcdefghijklmnopqrstuvwxyz-") != strlen(run))
+		return refuse(e, REASON_STATEMENT, "statement.json: bad run id");
+	return 0;
+}
+
+int step_commit(struct promotion *p, enum gate_answer *ret_answer, struct weir_err *e)
+{
+	cleanup_buf struct buf plain = { 0 };
+	cleanup_buf struct buf armor = { 0 };
+	struct buf *b = &p->commit_data;
+	size_t head;
+	int err = message_check(p->message, e);
+
+	(void)ret_answer;
+	if (err == 0 && p->author)
+		err = message_check_author(p->author, e);
+	if (err == 0)
+		err = check_run_id(p, e);
+	if (err < 0)
+		return err;
+	add_head(p, &plain);
+	head = plain.len;
+	add_message(p, &plain);
+	if (plain.failed)
+		return err_errno(e, -ENOMEM, "making the commit");
+	err = keys_sign_commit(p->config, plain.data, plain.len, &armor, e);
+	if (err < 0)
+		return err;
+	buf_add(b, plain.data, head);
+	add_signature(b, &armor);
+	buf_add(b, plain.data + head, plain.len - head);
+	if (b->failed || repo_hash(GIT_OBJECT_COMMIT, b->data, b->len, &p->commit) < 0)
+		return err_errno(e, -ENOMEM, "making the commit");
+	return 0;
+}

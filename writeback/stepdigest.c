@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/* Step 5, digest: one SHA-256 over everything; format in digest.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "user/base/cleanup.h"
+#include "user/base/fsio.h"
+#include "writeback/digest.h"
+#include "writeback/message.h"
+#include "writeback/promotion.h"
+#include "writeback/sshkey.h"
+#include "writeback/version.h"
+
+static void add_line(struct buf *b, const char *key, const char *value)
+{
+	buf_addf(b, "%s ", key);
+	if (value[0])
+		buf_add_escaped(b, value, strlen(value));
+	else
+		buf_add(b, "-", 1);
+	buf_add(b, "\n", 1);
+}
+
+static int add_hash(struct buf *b, const char *key, const void *data, size_t len)
+{
+	unsigned char hash[DIGEST_SIZE];
+	char hex[DIGEST_HEX];
+	int err = digest_bytes(data, len, hash);
+
+	if (err < 0)
+		return err;
+	digest_hex(hash, sizeof(hash), hex);
+	add_line(b, key, hex);
+	return 0;
+}
+
+static void add_id(struct buf *b, const git_oid *oid, bool there)
+{
+	char hex[OID_HEX];
+
+	git_oid_tostr(hex, sizeof(hex), oid);
+	buf_addf(b, " %s", there ? hex : "-");
+}
+
+int digest_changes(const struct changes *c, struct buf *ret_text)
+{
+	struct buf *b = ret_text;
+
+	buf_addf(b, "%s\n", CHANGES_HEAD);
+	for (size_t i = 0; i < c->count; i++) {
+		const struct change *change = &c->items[i];
+		char hex[DIGEST_HEX];
+
+		digest_hex(change->sha256, DIGEST_SIZE, hex);
+		buf_addf(b, "%s %06o %06o %llu %s", change_letter(change), change->old_mode,
+			 change->new_mode, (unsigned long long)change->size,
+			 change->new_mode ? hex : "-");
+		add_id(b, &change->old_oid, change->old_mode != 0);
+		add_id(b, &change->oid, change->new_mode != 0);
+		buf_add(b, " ", 1);
+		buf_add_escaped(b, change->path, change->len);
+		buf_add(b, "\n", 1);
+	}
+	return b->failed ? -ENOMEM : 0;
+}
+
+int digest_find(const char *text, const char *key, struct buf *ret_value)
+{
+	size_t len = strlen(key);
+
+	for (const char *at = text; at; at = strchr(at, '\n')) {
+		at += *at == '\n';
+		if (strncmp(at, key, len) == 0 && at[len] == ' ')
+			return buf_add(ret_value, at + len + 1, strcspn(at + len + 1, "\n"));
+	}
+	return -ENOENT;
+}
+
+static int add_signers(const struct promotion *p, struct buf *b, struct weir_err *e)
+{
+	cleanup_buf struct buf text = { 0 };
+	int err = fsio_read_file(AT_FDCWD, p->config->signers, SSHKEY_SIGNERS_MAX, &text, e);
+
+	if (err < 0)
+		return err;
+	err = add_hash(b, "signers", buf_str(&text), text.len);
+	return err < 0 ? err_errno(e, err, "hashing the signers") : 0;
+}
+
+static void add_run(const struct promotion *p, struct buf *b)
+{
+	const struct statement *s = &p->statement;
+	char text[32];
+
+	add_line(b, "run", s->run);
+	add_line(b, "nonce", s->nonce);
+	add_line(b, "statement", s->sha256);
+	add_line(b, "host", s->host_key);
+	add_line(b, "trace", s->trace_root);
+	add_line(b, "counters", s->counters);
+	add_line(b, "coverage", s->coverage);
+	add_line(b, "before", s->manifest_before);
+	add_line(b, "after", s->manifest_after);
+	add_line(b, "policy", s->policy);
+	add_line(b, "policy-source", p->policy_source);
+	add_line(b, "verdict", verdict_name(p->verdict.value));
+	if (s->exit_code >= 0)
+		snprintf(text, sizeof(text), "code %d", s->exit_code);
+	else
+		snprintf(text, sizeof(text), "signal %d", s->exit_signal);
+	add_line(b, "exit", text);
+	add_line(b, "crosscheck", p->strength == TREE_STRENGTH_FULL ? "full" : "stat");
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)p->hashed_files);
+	add_line(b, "hashed", text);
+}
+
+static int add_target(const struct promotion *p, struct buf *b)
+{
+	cleanup_buf struct buf author = { 0 };
+	cleanup_buf struct buf message = { 0 };
+	char hex[DIGEST_HEX], tree[OID_HEX];
+	int err;
+
+	git_oid_tostr(tree, sizeof(tree), &p->tree);
+	buf_addf(b, "%s\n", PROMOTION_HEAD);
+	add_line(b, "repository", p->config->id);
+	add_line(b, "ref", p->nonce.ref);
+	add_line(b, "base", p->nonce.commit);
+	add_line(b, "tree", tree);
+	err = add_hash(b, "changes", p->changes_text.data, p->changes_text.len);
+	digest_hex(p->pack.sha256, DIGEST_SIZE, hex);
+	add_line(b, "pack", hex);
+	message_add(&message, p->message);
+	if (err == 0)
+		err = add_hash(b, "message", buf_str(&message), message.len);
+	if (p->author)
+		buf_addf(&author, "%s", p->author);
+	else
+		buf_addf(&author, "%s <%s>", p->config->name, p->config->email);
+	add_line(b, "author", buf_str(&author));
+	return err;
+}
+
+int step_digest(struct promotion *p, enum gate_answer *ret_answer, struct weir_err *e)
+{
+	struct buf *b = &p->digest_text;
+	unsigned char hash[DIGEST_SIZE];
+	int err = digest_changes(&p->changes, &p->changes_text);
+
+	(void)ret_answer;
+	if (err == 0)
+		err = add_target(p, b);
+	if (err < 0)
+		return err_errno(e, err, "making the promotion digest");
+	add_run(p, b);
+	err = add_signers(p, b, e);
+	if (err < 0)
+		return err;
+	for (size_t i = 0; i < p->hazards.count; i++) {
+		buf_addf(b, "finding %s ", hazard_name(p->hazards.items[i].kind));
+		buf_add_escaped(b, p->hazards.items[i].path, strlen(p->hazards.items[i].path));
+		buf_add(b, "\n", 1);
+	}
+	add_line(b, "gate", GATE_VERSION);
+	if (b->failed || digest_bytes(b->data, b->len, hash) < 0)
+		return err_errno(e, -ENOMEM, "making the promotion digest");
+	digest_hex(hash, sizeof(hash), p->digest);
+	return 0;
+}

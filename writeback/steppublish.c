@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+/* Step 9, publish: from quarantine to branch; order in publish.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "user/base/cleanup.h"
+#include "user/base/fsio.h"
+#include "writeback/journal.h"
+#include "writeback/promotion.h"
+#include "writeback/publish.h"
+#include "writeback/reason.h"
+#include "writeback/record.h"
+
+/* The bytes on disk must still be those that were hashed on the way in. */
+static int check_pack(const struct promotion *p, struct weir_err *e)
+{
+	cleanup_close int fd =
+		openat(p->quarantine, "pack", O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	unsigned char sha256[DIGEST_SIZE];
+	int err = fd < 0 ? -errno : pack_hash_file(fd, sha256);
+
+	if (err < 0)
+		return err_errno(e, err, "reading the quarantined pack");
+	if (memcmp(sha256, p->pack.sha256, DIGEST_SIZE) != 0)
+		return refuse(e, REASON_QUARANTINE, "the quarantined pack has other bytes");
+	return 0;
+}
+
+static int rename_pack(const struct promotion *p, const char *from, const char *suffix,
+		       struct weir_err *e)
+{
+	char name[2 * PACK_ID + 1], path[128];
+
+	digest_hex(p->pack.name, PACK_ID, name);
+	snprintf(path, sizeof(path), "objects/pack/pack-%s.%s", name, suffix);
+	if (renameat(p->quarantine, from, p->repo.fd, path) < 0)
+		return err_errno(e, -errno, "%s/%s", p->repo.path, path);
+	return 0;
+}
+
+static int publish_objects(struct promotion *p, const git_oid *record_tip, git_oid *ret_tip,
+			   struct weir_err *e)
+{
+	cleanup_close int dir = -1;
+	git_oid commit;
+	int err = 0;
+
+	if (p->pack.objects > 0) {
+		err = rename_pack(p, "pack", "pack", e);
+		if (err == 0)
+			err = rename_pack(p, "idx", "idx", e);
+		if (err < 0)
+			return err;
+		dir = openat(p->repo.fd, "objects/pack", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (dir < 0 || fsync(dir) < 0)
+			return err_errno(e, -errno, "%s/objects/pack", p->repo.path);
+		if (git_odb_refresh(p->repo.odb) < 0)
+			return repo_error(e, "reading the new pack");
+	}
+	if (!repo_has(&p->repo, &p->tree))
+		return err_set(e, -EIO, "the new tree is not in the repository after publishing");
+	err = repo_write(&p->repo, GIT_OBJECT_COMMIT, p->commit_data.data, p->commit_data.len,
+			 &commit, e);
+	if (err == 0 && !git_oid_equal(&commit, &p->commit))
+		err = err_set(e, -EIO, "the commit got another id");
+	return err < 0 ? err : record_write(p, record_tip, ret_tip, e);
+}
+
+static int fill_journal(const struct promotion *p, struct journal *j, struct weir_err *e)
+{
+	struct reflock *record = &j->refs[0], *branch = &j->refs[1];
+	struct weir_err none = { 0 };
+	int err;
+
+	memcpy(j->nonce.id, p->nonce.id, sizeof(j->nonce.id));
+	memcpy(j->nonce.statement, p->statement.sha256, sizeof(j->nonce.statement));
+	git_oid_tostr(j->nonce.promoted, sizeof(j->nonce.promoted), &p->commit);
+	j->nonce.run = strdup(p->statement.run);
+	record->ref = strdup(RECORD_REF);
+	branch->ref = strdup(p->nonce.ref);
+	if (!j->nonce.run || !record->ref || !branch->ref)
+		return err_errno(e, -ENOMEM, "publishing");
+	branch->old = p->base_commit;
+	branch->new_id = p->commit;
+	err = repo_read_ref(&p->repo, RECORD_REF, &record->old, &none);
+	if (err == -ENOENT)
+		return 0;
+	if (err < 0)
+		*e = none;
+	return err;
+}
+
+/* The branch's lock is prepared with its content. The record's tip is known only once the
+ * objects are written, which is after the branch was compared: its lock comes then. */
+static int publish(struct promotion *p, struct journal *j, struct weir_err *e)
+{
+	struct reflock *record = &j->refs[0], *branch = &j->refs[1];
+	int err = reflock_prepare(&p->repo, branch, 1, e);
+
+	if (err == 0)
+		err = journal_write(&p->repo, j, e);
+	if (err == 0)
+		err = reflock_take(&p->repo, branch, e);
+	if (err == 0)
+		err = publish_objects(p, &record->old, &record->new_id, e);
+	if (err == 0)
+		err = reflock_prepare(&p->repo, record, 0, e);
+	if (err < 0)
+		return err;
+	j->ready = true;
+	err = journal_write(&p->repo, j, e);
+	if (err == 0)
+		err = reflock_take(&p->repo, record, e);
+	if (err == 0)
+		err = reflock_publish(&p->repo, record, e);
+	if (err == 0)
+		err = reflock_publish(&p->repo, branch, e);
+	return err;
+}
+
+static int use_nonce(struct promotion *p, const struct journal *j, struct weir_err *e)
+{
+	free(p->nonce.run);
+	p->nonce.run = strdup(j->nonce.run);
+	if (!p->nonce.run)
+		return err_errno(e, -ENOMEM, "marking the nonce");
+	memcpy(p->nonce.statement, j->nonce.statement, sizeof(p->nonce.statement));
+	memcpy(p->nonce.promoted, j->nonce.promoted, sizeof(p->nonce.promoted));
+	return nonce_use(&p->nonce, e);
+}
+
+int step_publish(struct promotion *p, enum gate_answer *ret_answer, struct weir_err *e)
+{
+	cleanup_journal struct journal j = { 0 };
+	struct weir_err cleanup_error = { 0 };
+	bool swapped;
+	int err = check_pack(p, e);
+
+	(void)ret_answer;
+	if (err == 0)
+		err = fill_journal(p, &j, e);
+	if (err < 0)
+		return err;
+	err = publish(p, &j, e);
+	swapped = j.ready && !j.refs[JOURNAL_REFS - 1].held;
+	for (unsigned int i = 0; i < JOURNAL_REFS; i++)
+		reflock_drop(&p->repo, &j.refs[i]);
+	if (err < 0) {
+		/* the branch is as it was, and no later gate may move it for a failed one */
+		if (!swapped)
+			journal_remove(&p->repo, &cleanup_error);
+		return err;
+	}
+	err = use_nonce(p, &j, e);
+	if (err == 0)
+		err = journal_remove(&p->repo, e);
+	return err < 0 ? err_wrap(e, "the promotion is published, but its bookkeeping failed") : 0;
+}
