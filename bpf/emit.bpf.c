@@ -16,6 +16,7 @@ struct climb {
 	__u32 base;
 	__u32 truncated;
 	__u32 unresolved;
+	__u32 broken; /* this path is disconnected */
 };
 
 static __always_inline struct weir_scratch_buf *scratch_at(__u32 index)
@@ -127,7 +128,7 @@ static long climb_step(__u32 i, void *arg)
 		return 1;
 	parent = (__u64)BPF_CORE_READ(d, d_parent);
 	if (parent == c->dentry)
-		c->unresolved = 1;
+		c->broken = 1;
 	if (at + WEIR_NAME_MAX > c->limit) {
 		c->truncated = 1;
 		return 1;
@@ -136,13 +137,14 @@ static long climb_step(__u32 i, void *arg)
 	if (at > sizeof(buf->bytes) - WEIR_NAME_MAX)
 		return 1;
 	len = bpf_probe_read_kernel_str(&buf->bytes[at], WEIR_NAME_MAX, BPF_CORE_READ(d, d_name.name));
-	if (len <= 0 || len > WEIR_NAME_MAX) {
+	/* a name that fills the room was cut: FUSE allows more than NAME_MAX */
+	if (len <= 0 || len >= WEIR_NAME_MAX + 1 || BPF_CORE_READ(d, d_name.len) >= WEIR_NAME_MAX) {
 		c->truncated = 1;
 		return 1;
 	}
 	c->offset += len;
 	c->dentry = parent;
-	if (c->unresolved)
+	if (c->broken)
 		return 1;
 	return 0;
 }
@@ -156,8 +158,11 @@ static __always_inline __u32 put_path(struct climb *c, __u64 dentry, __u32 start
 	c->root = (__u64)BPF_CORE_READ(d, d_sb, s_root);
 	c->offset = start;
 	c->limit = start + WEIR_PATH_MAX;
+	c->broken = 0;
 	bpf_loop(WEIR_DEPTH_MAX, climb_step, c, 0);
-	if (c->dentry != c->root && !c->truncated && !c->unresolved)
+	if (c->broken)
+		c->unresolved = 1;
+	else if (c->dentry != c->root)
 		c->truncated = 1;
 	return c->offset - start;
 }

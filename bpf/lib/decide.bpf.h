@@ -170,8 +170,13 @@ static __always_inline void weir_look_outsider(struct weir_ask *ask, struct dent
 	weir_walk(&where, dentry, WEIR_SLOT_SEAL, false);
 	if (!(where.flags & WHERE_FOUND))
 		return;
-	ask->note.slot = where.rule.id;
 	ask->run = weir_run_of(where.rule.id);
+	/* a seal ends with whoever holds it */
+	if (ask->run && (ask->run->flags & WEIR_RUN_DEAD)) {
+		ask->run = 0;
+		return;
+	}
+	ask->note.slot = where.rule.id;
 	ask->note.want |= want;
 	ask->note.kind = WEIR_KIND_GATE_RACE;
 	ask->note.flags |= WEIR_EV_OUTSIDER | WEIR_EV_BAD_FIRST;

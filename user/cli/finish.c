@@ -28,7 +28,7 @@
 static int note_leftover(const struct weir_task *task, void *arg)
 {
 	struct session *s = arg;
-	bool block = !s->policy || s->policy->leftover.value == POLICY_LEFTOVER_BLOCK;
+	bool block = s->policy && s->policy->leftover.value == POLICY_LEFTOVER_BLOCK;
 	char link[64], exe[4096], path[4 * 4096 + 1], text[128];
 	ssize_t len;
 	struct note note = {

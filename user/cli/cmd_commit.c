@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * weir commit, weir verify: the gate does the work; weir holds the seal while it does.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "user/base/cleanup.h"
+#include "user/base/escape.h"
+#include "user/base/fsio.h"
+#include "user/cli/cmd.h"
+#include "user/cli/gatecall.h"
+#include "user/kern/kern.h"
+#include "user/tree/rundir.h"
+
+#define SEAL_RING_BYTES 65536
+#define GATE_ARGS 24
+
+/* The workspace as the run's statement names it; only to know what to seal. The gate
+ * checks the statement itself. */
+static char *workspace_of(const struct rundir *run)
+{
+	cleanup_buf struct buf text = { 0 };
+	json_t *json;
+	char *path = NULL;
+
+	if (fsio_read_file(run->fd, "statement.json", 1u << 20, &text, NULL) < 0)
+		return NULL;
+	json = json_loads(buf_str(&text), JSON_REJECT_DUPLICATES, NULL);
+	path = (char *)json_string_value(
+		json_object_get(json_object_get(json, "workspace"), "path"));
+	path = path ? strdup(path) : NULL;
+	json_decref(json);
+	if (path && escape_undo(path) < 0) {
+		free(path);
+		return NULL;
+	}
+	return path;
+}
+
+struct seal {
+	struct kern *kern;
+	struct kern_slot slot;
+	int fd;
+};
+
+static void seal_end(struct seal *s)
+{
+	if (s->kern)
+		kern_slot_release(&s->slot);
+	kern_close(s->kern);
+	if (s->fd >= 0)
+		close(s->fd);
+}
+
+static int seal_begin(const char *workspace, struct seal *s, struct weir_err *e)
+{
+	int err;
+
+	s->fd = open(workspace, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (s->fd < 0)
+		return err_errno(e, -errno, "workspace %s", workspace);
+	err = kern_open(NULL, &s->kern, e);
+	if (err == 0)
+		err = kern_slot_take(s->kern, SEAL_RING_BYTES, &s->slot, e);
+	/* if this process dies, so does the seal */
+	if (err == 0)
+		err = kern_adopt(&s->slot, 0, WEIR_ROLE_COLLECTOR, e);
+	return err == 0 ? kern_watch(&s->slot, s->fd, true, e) : err;
+}
+
+static int promote(const struct rundir *run, const char *const *rest, struct weir_err *e)
+{
+	const char *args[GATE_ARGS] = { "commit", "--run", run->path };
+	cleanup_free char *workspace = workspace_of(run);
+	struct seal seal = { .fd = -1, .slot.ring_fd = -1 };
+	struct kern_probe probe;
+	uint64_t refused = 0;
+	int n = 3, status = 0;
+
+	for (int i = 0; rest[i] && n < GATE_ARGS - 1; i++)
+		args[n++] = rest[i];
+	kern_probe(&probe);
+	if (workspace && !probe.enforce)
+		return err_set(e, -ENOSYS, "cannot seal %s: %s", workspace, probe.missing);
+	/* without a statement there is nothing to promote: let the gate say so */
+	if (workspace && access(workspace, F_OK) == 0)
+		status = seal_begin(workspace, &seal, e);
+	if (status == 0)
+		status = gate_call(args, NULL, e);
+	if (seal.kern && seal.slot.kern)
+		refused = kern_run(seal.kern, seal.slot.slot)->latch[WEIR_KIND_GATE_RACE];
+	seal_end(&seal);
+	if (refused)
+		fprintf(stderr, "weir: while the gate worked, %llu attempts to change %s were denied\n",
+			(unsigned long long)refused, workspace);
+	return status;
+}
+
+static int commit_usage(void)
+{
+	fprintf(stderr, "weir: usage: weir commit [RUN] -m MESSAGE [OPTION of weir-gate commit...]\n");
+	return CLI_USAGE;
+}
+
+int cmd_commit(int argc, char **argv)
+{
+	cleanup_free char *state = NULL;
+	cleanup_rundir struct rundir run = { .fd = -1 };
+	struct weir_err e = { 0 };
+	const char *which = NULL;
+	int first = 1, status;
+
+	if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-?") == 0)) {
+		commit_usage();
+		return CLI_OK;
+	}
+	if (argc > 1 && argv[1][0] != '-')
+		which = argv[first++];
+	if (first == argc)
+		return commit_usage();
+	status = rundir_state(&state, &e);
+	if (status == 0)
+		status = rundir_open(state, which, &run, &e);
+	if (status == 0)
+		status = promote(&run, (const char *const *)argv + first, &e);
+	if (status >= 0)
+		return status;
+	fprintf(stderr, "weir: %s\n", e.text);
+	return e.exit_code ? e.exit_code : CLI_FAILED;
+}
+
+int cmd_verify(int argc, char **argv)
+{
+	const char *args[GATE_ARGS] = { "verify" };
+	struct weir_err e = { 0 };
+	int status;
+
+	for (int i = 1; i < argc && i < GATE_ARGS - 1; i++)
+		args[i] = argv[i];
+	status = gate_call(args, NULL, &e);
+	if (status >= 0)
+		return status;
+	fprintf(stderr, "weir: %s\n", e.text);
+	return CLI_FAILED;
+}
