@@ -19,6 +19,7 @@ MAKEFLAGS += --no-builtin-rules
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
+.SECONDARY:
 .SUFFIXES:
 
 BUILD_DEPS := gcc make clang-14 bpftool pkg-config libbpf-dev libelf-dev zlib1g-dev \
@@ -87,9 +88,9 @@ $(O)/obj/%.o: %.c | $(O)/deps.stamp
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
 
-# The skeleton is included as "build/weir.skel.h"; its own warnings are not ours.
+# The skeleton is the one header that is made; its own warnings are not ours.
 $(O)/obj/user/kern/load.o: $(O)/weir.skel.h
-$(O)/obj/user/kern/load.o: ALL_CFLAGS += -Wno-shadow -I$(O)/..
+$(O)/obj/user/kern/load.o: ALL_CFLAGS += -Wno-shadow -I$(O)
 
 $(O)/weir: $(WEIR_OBJ) $(COMMON_OBJ)
 	$(CC) $(LDFLAGS) -o $@ $^ $(WEIR_LIBS)
@@ -123,35 +124,46 @@ lint: $(O)/check-deps.stamp
 format:
 	clang-format-14 -i $(shell git ls-files '*.c' '*.h' | grep -v '^vmlinux/')
 
-# Unit tests with sanitizers: one program for each tests/unit/t_*.c.
+# Unit tests with sanitizers: one program for each tests/unit/t_*.c, linked with a library of all
+# that is pure in weir, and those that include headers of the gate with the gate's as well.
 UNIT_SRC := $(sort $(wildcard tests/unit/t_*.c))
 UNIT_BIN := $(patsubst tests/unit/%.c,$(O)/unit/%,$(UNIT_SRC))
 UNIT_CFLAGS := -std=gnu11 -D_GNU_SOURCE -I. $(WARN) -g -O1 -fno-omit-frame-pointer \
 	-fsanitize=address,undefined -fno-sanitize-recover=all
 GATE_LIB_SRC := $(filter-out writeback/main.c,$(GATE_SRC))
-UNIT_LIB_OBJ := $(patsubst %.c,$(O)/san/%.o,$(COMMON_SRC) $(GATE_LIB_SRC))
+SAN_USER_OBJ := $(patsubst %.c,$(O)/san/%.o,$(COMMON_SRC) $(sort $(wildcard user/report/*.c)))
+SAN_GATE_OBJ := $(patsubst %.c,$(O)/san/%.o,$(GATE_LIB_SRC))
+GATE_TESTS := $(shell grep -l '"writeback/' tests/unit/*.c tests/fuzz/*.c)
+san_libs = $(if $(filter $(1),$(GATE_TESTS)),$(O)/san/gate.a) $(O)/san/user.a
 
 $(O)/san/%.o: %.c | $(O)/check-deps.stamp
 	@mkdir -p $(@D)
 	$(CC) $(UNIT_CFLAGS) -MMD -MP -c $< -o $@
 
-$(O)/unit/%: $(O)/san/tests/unit/%.o $(UNIT_LIB_OBJ)
+$(O)/san/user.a: $(SAN_USER_OBJ)
+$(O)/san/gate.a: $(SAN_GATE_OBJ)
+$(O)/san/%.a:
+	@rm -f $@
+	$(AR) rcs $@ $^
+
+$(O)/unit/%: $(O)/san/tests/unit/%.o $(O)/san/user.a $(O)/san/gate.a
 	@mkdir -p $(@D)
-	$(CC) $(UNIT_CFLAGS) -o $@ $^ -lcmocka $(GATE_LIBS)
+	$(CC) $(UNIT_CFLAGS) -o $@ $< $(call san_libs,tests/unit/$*.c) -lcmocka $(GATE_LIBS)
 
 .PHONY: unit unit-build
 unit-build: $(UNIT_BIN)
 unit: unit-build
-	tests/checks/unit $(UNIT_BIN)
+	@tests/checks/unit $(UNIT_BIN)
 
 # Fuzzers: libFuzzer with clang, or a replay of the corpus with any compiler.
 FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_BIN := $(patsubst tests/fuzz/fuzz_%.c,$(O)/fuzz/%,$(FUZZ_SRC))
 REPLAY_BIN := $(patsubst tests/fuzz/fuzz_%.c,$(O)/replay/%,$(FUZZ_SRC))
 
-$(O)/replay/%: $(O)/san/tests/fuzz/fuzz_%.o $(O)/san/tests/fuzz/replay_main.o $(UNIT_LIB_OBJ)
+$(O)/replay/%: $(O)/san/tests/fuzz/fuzz_%.o $(O)/san/tests/fuzz/replay_main.o $(O)/san/user.a \
+		$(O)/san/gate.a
 	@mkdir -p $(@D)
-	$(CC) $(UNIT_CFLAGS) -o $@ $^ $(GATE_LIBS)
+	$(CC) $(UNIT_CFLAGS) -o $@ $(filter %.o,$^) $(call san_libs,tests/fuzz/fuzz_$*.c) $(GATE_LIBS)
 
 $(O)/fuzz/%: tests/fuzz/fuzz_%.c $(COMMON_SRC) $(GATE_LIB_SRC) | $(O)/check-deps.stamp
 	@mkdir -p $(@D)
@@ -161,7 +173,7 @@ $(O)/fuzz/%: tests/fuzz/fuzz_%.c $(COMMON_SRC) $(GATE_LIB_SRC) | $(O)/check-deps
 .PHONY: fuzz replay
 fuzz: $(FUZZ_BIN)
 replay: $(REPLAY_BIN)
-	tests/checks/replay $(REPLAY_BIN)
+	@tests/checks/replay $(REPLAY_BIN)
 
 .PHONY: clean
 clean:

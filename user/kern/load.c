@@ -18,7 +18,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "build/weir.skel.h"
+#include "weir.skel.h"
 
 #include "user/base/cleanup.h"
 #include "user/base/digest.h"
