@@ -595,17 +595,53 @@ static void t_control(void **state)
 			fail_msg("%s", rows[i].path);
 }
 
+/* The policies that the cases run under, as the runner of the cases prepares them. */
+static void t_profiles(void **state)
+{
+	static const char *const files[] = { "tests/cases/p0.yaml", "tests/cases/benign.yaml" };
+	const struct lab *lab = *state;
+
+	make(lab, "bin/", NULL);
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		cleanup_policy_image struct policy_image *im = NULL;
+		cleanup_policy struct policy *p = NULL;
+		cleanup_buf struct buf raw = { 0 }, text = { 0 };
+		struct weir_err e = { 0 };
+		char *at, *mark;
+
+		assert_int_equal(fsio_read_file(AT_FDCWD, files[i], 65536, &raw, &e), 0);
+		for (at = raw.data; (mark = strstr(at, "@LAB@")); at = mark + 5) {
+			buf_add(&text, at, (size_t)(mark - at));
+			buf_addf(&text, "%s", lab->root);
+		}
+		buf_addf(&text, "%s", at);
+		if (policy_load(files[i], text.data, text.len, &p, &e) < 0 ||
+		    policy_compile(p, &lab->env, &im, &e) < 0)
+			fail_msg("%s", e.text);
+		expect_object(lab, im, "ws", READ | WRITE | EXEC, ROOT | WEIR_RULE_WORKSPACE, 1);
+		expect_object(lab, im, "tmp", READ | WRITE, ROOT, 2);
+		expect_object(lab, im, "/usr", READ | EXEC, ROOT, 3);
+		expect_object(lab, im, "home/.ssh/id", 0, CRED, (uint32_t)p->files.count + 1);
+		expect_name(lab, im, "home", ".netrc", 0, CRED, (uint32_t)p->files.count + 4);
+		assert_int_not_equal(p->approvals.pos.line, 0);
+		if (i == 0) {
+			expect_object(lab, im, "bin", READ | EXEC, ROOT, 7);
+			expect_name(lab, im, "home", ".docker", 0, CRED, 13);
+		}
+	}
+}
+
 #define LAB_TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		LAB_TEST(t_plain),	 LAB_TEST(t_forms),	      LAB_TEST(t_workspace_alone),
-		LAB_TEST(t_nested),	 LAB_TEST(t_absent),	      LAB_TEST(t_credentials),
-		LAB_TEST(t_hard_links),	 LAB_TEST(t_symlinks),	      LAB_TEST(t_symlink_traps),
-		LAB_TEST(t_store_links), LAB_TEST(t_same_object),     LAB_TEST(t_broad),
-		LAB_TEST(t_environment), LAB_TEST(t_store_limit),     LAB_TEST(t_many_rules),
-		LAB_TEST(t_explain),	 cmocka_unit_test(t_control),
+		LAB_TEST(t_plain),	 LAB_TEST(t_forms),	  LAB_TEST(t_workspace_alone),
+		LAB_TEST(t_nested),	 LAB_TEST(t_absent),	  LAB_TEST(t_credentials),
+		LAB_TEST(t_hard_links),	 LAB_TEST(t_symlinks),	  LAB_TEST(t_symlink_traps),
+		LAB_TEST(t_store_links), LAB_TEST(t_same_object), LAB_TEST(t_broad),
+		LAB_TEST(t_environment), LAB_TEST(t_store_limit), LAB_TEST(t_many_rules),
+		LAB_TEST(t_explain),	 LAB_TEST(t_profiles),	  cmocka_unit_test(t_control),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
