@@ -99,7 +99,7 @@ int buf_add_u64be(struct buf *b, uint64_t v)
 	return err < 0 ? err : buf_add_u32be(b, (uint32_t)v);
 }
 
-const char *buf_str(struct buf *b)
+const char *buf_str(const struct buf *b)
 {
 	return b->data ? b->data : "";
 }

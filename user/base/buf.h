@@ -37,6 +37,6 @@ int buf_add_u32be(struct buf *b, uint32_t v);
 int buf_add_u64be(struct buf *b, uint64_t v);
 
 /* Returns: the content as a string, "" if empty; borrowed from b until it changes. */
-const char *buf_str(struct buf *b);
+const char *buf_str(const struct buf *b);
 
 #endif
