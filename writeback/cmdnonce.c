@@ -206,7 +206,7 @@ static int keep_nonce(const struct gate_config *c, void *arg, struct weir_err *e
 int command_nonce(int argc, char **argv)
 {
 	static const struct argp_option options[] = {
-		{ "ref", KEY_REF, "REF", 0, "branch to promote to (refs/heads/...)", 0 },
+		{ "ref", KEY_REF, "REF", 0, "branch to promote to (default: the first of gate.yaml)", 0 },
 		{ "workspace", KEY_WORKSPACE, "DIR", 0, "directory that the run will work in", 0 },
 		{ "repo", KEY_REPO, "DIR", 0, "must be the gate's repository", 0 },
 		{ 0 },
@@ -221,10 +221,12 @@ int command_nonce(int argc, char **argv)
 
 	if (status || (status = need_root()))
 		return status;
-	if (!a.ref || !a.workspace)
-		return missing(a.ref ? "--workspace" : "--ref");
+	if (!a.workspace)
+		return missing("--workspace");
 	if (config_load(&c, &e) < 0 || same_repository(&c, a.repo, &e) < 0)
 		return gate_fail(&e);
+	if (!a.ref)
+		a.ref = c.refs.items[0];
 	status = open_workspace(a.workspace, &a, &e);
 	if (status < 0)
 		return gate_fail(&e);

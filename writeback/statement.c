@@ -41,7 +41,10 @@ static int read_members(const json_t *root, struct statement *s, struct weir_err
 		bool good;
 
 		if (members[i].hex > 0) {
-			good = json_take_fixed(root, members[i].name, at, members[i].hex) == 0;
+			/* a run without policy; its verdict is refused for that */
+			good = json_take_fixed(root, members[i].name, at, members[i].hex) == 0 ||
+			       (strcmp(members[i].name, "policy") == 0 &&
+				json_is_null(json_object_get(root, "policy")));
 		} else {
 			*(char **)at = json_take_escaped(root, members[i].name);
 			good = *(char **)at != NULL;
@@ -71,18 +74,19 @@ static int read_objects(const json_t *root, struct statement *s)
 	const json_t *workspace = json_object_get(root, "workspace");
 	const json_t *bytes = json_object_get(trace, "bytes");
 	const json_t *ino = json_object_get(workspace, "ino");
+	const json_t *dev = json_object_get(workspace, "dev");
 	const json_t *counters = json_object_get(root, "counters");
 	cleanup_buf struct buf text = { 0 };
 	unsigned char hash[DIGEST_SIZE];
 
 	s->workspace = json_take_escaped(workspace, "path");
 	if (!s->workspace || !json_is_integer(bytes) || !json_is_integer(ino) ||
-	    json_integer_value(bytes) < 0 || !json_is_object(counters) ||
+	    !json_is_integer(dev) || json_integer_value(bytes) < 0 || !json_is_object(counters) ||
 	    json_take_fixed(trace, "root", s->trace_root, DIGEST_HEX) < 0 ||
-	    json_take_dev(workspace, "dev", &s->dev) < 0 ||
 	    read_exit(json_object_get(root, "exit"), s) < 0)
 		return -EINVAL;
 	s->trace_bytes = (uint64_t)json_integer_value(bytes);
+	s->dev = (uint64_t)json_integer_value(dev);
 	s->ino = (uint64_t)json_integer_value(ino);
 	if (json_canonical(counters, &text) < 0 || digest_bytes(text.data, text.len, hash) < 0)
 		return -ENOMEM;

@@ -6,9 +6,10 @@
  *   schema "weir.statement/1", run, nonce, machine, boot, mode, verdict, repository, ref,
  *   commit: texts;  host_key, coverage, manifest_before, manifest_after, policy: 64 hex
  *   digits;  trace {root: 64 hex digits, bytes};  counters: object;
- *   exit {"code": n} or {"signal": n};  workspace {path, dev "MAJ:MIN", ino}
+ *   exit {"code": n} or {"signal": n};  workspace {path, dev, ino} with
+ *   st_dev and st_ino as numbers
  *
- * repository and workspace.path are escaped (user/base/escape.h). The signature is raw
+ * policy is null for a run without one. repository and workspace.path are escaped (user/base/escape.h). The signature is raw
  * Ed25519 by the host key over "weir-statement/1", a NUL, and the bytes; 128 hex digits.
  */
 #ifndef WEIR_WRITEBACK_STATEMENT_H

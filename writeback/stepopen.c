@@ -24,18 +24,16 @@ static int read_start(struct promotion *p, const struct trace_record *record, st
 	const struct statement *s = &p->statement;
 	cleanup_json json_t *root = json_loadb(record->bytes, record->len, JSON_REJECT_DUPLICATES,
 					       NULL);
-	const json_t *workspace = json_object_get(root, "workspace");
+	bool same_policy = s->policy[0] ? json_text_is(root, "policy", s->policy) :
+					  json_is_null(json_object_get(root, "policy"));
 	cleanup_mounts struct mounts *mounts = NULL;
 	char inside[MOUNTS_PATH_SIZE];
-	uint64_t workspace_dev;
 	uint32_t dev;
 
-	if (!json_text_is(root, "run", s->run) || !json_text_is(root, "nonce", s->nonce) ||
-	    !json_text_is(root, "policy", s->policy) || !json_text_is(root, "mode", s->mode) ||
-	    json_take_dev(workspace, "dev", &workspace_dev) < 0 || workspace_dev != s->dev ||
-	    (uint64_t)json_integer_value(json_object_get(workspace, "ino")) != s->ino)
+	if (!same_policy || !json_text_is(root, "run", s->run) ||
+	    !json_text_is(root, "nonce", s->nonce) || !json_text_is(root, "mode", s->mode))
 		return refuse(e, REASON_TRACE,
-			      "the trace's START is of another run, nonce, policy, mode or workspace");
+			      "the trace's START is of another run, nonce, policy or mode");
 	if (mounts_from_json(json_object_get(root, "mounts"), &mounts, NULL) < 0 ||
 	    mounts_locate(mounts, s->workspace, &dev, inside, sizeof(inside)) < 0)
 		return refuse(e, REASON_TRACE,

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/* weir-gate verify: anybody may run it; as root it drops to the repository's owner first. */
+#include <argp.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "user/base/cleanup.h"
+#include "user/base/fsio.h"
+#include "writeback/command.h"
+#include "writeback/json.h"
+#include "writeback/keeper.h"
+#include "writeback/priv.h"
+#include "writeback/reason.h"
+#include "writeback/sshkey.h"
+#include "writeback/verify.h"
+
+struct args {
+	const char *commit;
+	const char *repo;
+	const char *signers;
+	bool json;
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct args *a = state->input;
+
+	switch (key) {
+	case 'r':
+		a->repo = arg;
+		return 0;
+	case 's':
+		a->signers = arg;
+		return 0;
+	case 'j':
+		a->json = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (a->commit)
+			argp_error(state, "one commit at a time");
+		a->commit = arg;
+		return 0;
+	case ARGP_KEY_END:
+		if (!a->commit || !a->repo || !a->signers)
+			argp_error(state, "%s is missing",
+				   !a->commit ? "COMMIT" :
+				   !a->repo   ? "--repo DIR" :
+						"--signers FILE");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/* A full id, or a branch by name. */
+static int find_commit(const struct repo *r, const char *name, git_oid *ret_oid,
+		       struct weir_err *e)
+{
+	cleanup_free char *ref = NULL;
+
+	if (strlen(name) == OID_HEX - 1 && strspn(name, "0123456789abcdef") == OID_HEX - 1)
+		return git_oid_fromstr(ret_oid, name) < 0 ? repo_error(e, name) : 0;
+	if (asprintf(&ref, "%s%s", strncmp(name, "refs/", 5) ? "refs/heads/" : "", name) < 0) {
+		ref = NULL;
+		return err_errno(e, -ENOMEM, "%s", name);
+	}
+	return repo_read_ref(r, ref, ret_oid, e);
+}
+
+static int print_json(const struct verify *v, int err, const struct weir_err *e)
+{
+	cleanup_buf struct buf text = { 0 };
+	json_t *list = json_array();
+	cleanup_json json_t *root = NULL;
+	char hex[OID_HEX];
+
+	for (unsigned int i = 0; i < VERIFY_COUNT && i <= v->checked; i++)
+		json_array_append_new(list, json_pack("{s:s, s:b}", "link",
+						      verify_name((enum verify_link)i), "ok",
+						      i < v->checked));
+	git_oid_tostr(hex, sizeof(hex), &v->commit);
+	root = json_pack("{s:s, s:s, s:b, s:o, s:s, s:s}", "schema", "weir.verify/1", "commit", hex,
+			 "ok", err == 0, "links", list, "signer",
+			 buf_str(&v->principal), "why", e->text);
+	if (!root || json_canonical(root, &text) < 0)
+		return -ENOMEM;
+	fputs(buf_str(&text), stdout);
+	return 0;
+}
+
+static void print_text(const struct verify *v, int err)
+{
+	char hex[OID_HEX];
+
+	for (unsigned int i = 0; i < v->checked; i++)
+		printf("ok    %-10s %s\n", verify_name((enum verify_link)i),
+		       verify_what((enum verify_link)i));
+	if (err < 0 && v->checked < VERIFY_COUNT) {
+		printf("FAIL  %-10s %s\n", verify_name((enum verify_link)v->checked),
+		       verify_what((enum verify_link)v->checked));
+		return;
+	}
+	git_oid_tostr(hex, sizeof(hex), &v->commit);
+	printf("good  %s, signed by %s\n", hex, buf_str(&v->principal));
+}
+
+static int drop(const char *path, struct weir_err *e)
+{
+	struct stat st;
+
+	if (geteuid() != 0)
+		return 0;
+	if (stat(path, &st) < 0)
+		return err_errno(e, -errno, "repository %s", path);
+	return priv_become(st.st_uid, st.st_gid, e);
+}
+
+static int verify(const struct args *a, struct weir_err *e)
+{
+	cleanup_repo struct repo repo = { .fd = -1 };
+	cleanup_verify struct verify v = { .repo = &repo };
+	cleanup_buf struct buf signers = { 0 };
+	int err = fsio_read_file(AT_FDCWD, a->signers, SSHKEY_SIGNERS_MAX, &signers, e);
+
+	if (err == 0)
+		err = drop(a->repo, e);
+	if (err == 0)
+		err = repo_start(e);
+	/* reading objects runs nothing, whoever owns them */
+	if (err == 0 && git_libgit2_opts(GIT_OPT_SET_OWNER_VALIDATION, 0) < 0)
+		err = repo_error(e, "setting libgit2 up");
+	if (err == 0)
+		err = repo_open(a->repo, false, &repo, e);
+	if (err == 0)
+		err = find_commit(&repo, a->commit, &v.commit, e);
+	if (err < 0)
+		return err;
+	v.signers = buf_str(&signers);
+	err = verify_run(&v, e);
+	if (a->json)
+		print_json(&v, err, e);
+	else
+		print_text(&v, err);
+	return err;
+}
+
+int command_verify(int argc, char **argv)
+{
+	static const struct argp_option options[] = {
+		{ "repo", 'r', "DIR", 0, "repository with the commit and refs/weir/promotions", 0 },
+		{ "signers", 's', "FILE", 0, "allowed_signers file", 0 },
+		{ "json", 'j', NULL, 0, "print the result as JSON", 0 },
+		{ 0 },
+	};
+	static const struct argp argp = { options, parse, "COMMIT",
+					  "Check a promoted commit, offline, with public keys only; "
+					  "names the link that fails.",
+					  NULL, NULL, NULL };
+	struct args a = { 0 };
+	struct weir_err e = { 0 };
+	int err;
+
+	argp_err_exit_status = GATE_EXIT_USAGE;
+	if (argp_parse(&argp, argc, argv, 0, NULL, &a) != 0)
+		return GATE_EXIT_USAGE;
+	err = verify(&a, &e);
+	if (fflush(stdout) != 0 && err == 0)
+		err = err_errno(&e, -errno, "writing the output");
+	return err < 0 ? gate_fail(&e) : 0;
+}

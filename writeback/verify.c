@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: MIT */
+#include "writeback/verify.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "user/base/cleanup.h"
+#include "user/base/escape.h"
+#include "writeback/digest.h"
+#include "writeback/reason.h"
+#include "writeback/sshsig.h"
+#include "writeback/verifytree.h"
+
+#define COMMIT_MAX ((size_t)1 << 20)
+#define TRAILER_START "Weir-Run: "
+#define POLICY_PATH ".weir/policy.yaml"
+
+static const struct {
+	const char *name;
+	const char *what;
+} links[] = {
+#define WEIR_X(id, name, what) { name, what },
+	VERIFY_LINKS(WEIR_X)
+#undef WEIR_X
+};
+
+static const char *const trailer_keys[] = { "Weir-Run",	  "Weir-Verdict", "Weir-Manifest",
+					    "Weir-Trace", "Weir-Policy",  "Weir-Promotion" };
+
+const char *verify_name(enum verify_link link)
+{
+	return links[link].name;
+}
+
+const char *verify_what(enum verify_link link)
+{
+	return links[link].what;
+}
+
+void verify_done(struct verify *v)
+{
+	buf_done(&v->raw);
+	buf_done(&v->plain);
+	buf_done(&v->principal);
+	record_done(&v->record);
+}
+
+static int fail(enum verify_link link, struct weir_err *e, const char *why)
+{
+	return refuse(e, REASON_VERIFY, "%s: %s", links[link].name, why);
+}
+
+static int check_object(struct verify *v, struct weir_err *e)
+{
+	git_oid again;
+	int err = repo_read_object(v->repo, &v->commit, GIT_OBJECT_COMMIT, COMMIT_MAX, &v->raw, e);
+
+	if (err < 0)
+		return err;
+	if (repo_hash(GIT_OBJECT_COMMIT, v->raw.data, v->raw.len, &again) < 0 ||
+	    !git_oid_equal(&again, &v->commit))
+		return fail(VERIFY_OBJECT, e, "the object has another id");
+	if (strlen(buf_str(&v->raw)) != v->raw.len)
+		return fail(VERIFY_OBJECT, e, "the commit holds a NUL");
+	return repo_read_commit(v->repo, &v->commit, &v->head, e);
+}
+
+/* Takes the one gpgsig field out of the head. */
+static int split_signature(struct verify *v, struct buf *ret_armor)
+{
+	const char *at = buf_str(&v->raw);
+	const char *body = strstr(at, "\n\n");
+	unsigned int count = 0;
+	bool inside = false;
+
+	if (!body)
+		return -EBADMSG;
+	while (at <= body) {
+		size_t len = strcspn(at, "\n") + 1;
+
+		if (strncmp(at, "gpgsig ", 7) == 0) {
+			count++;
+			inside = true;
+			buf_add(ret_armor, at + 7, len - 7);
+		} else if (inside && at[0] == ' ') {
+			buf_add(ret_armor, at + 1, len - 1);
+		} else {
+			inside = false;
+			buf_add(&v->plain, at, len);
+		}
+		at += len;
+	}
+	buf_add(&v->plain, body + 1, strlen(body + 1));
+	return count == 1 ? 0 : -EBADMSG;
+}
+
+static int check_signature(struct verify *v, struct weir_err *e)
+{
+	cleanup_buf struct buf armor = { 0 };
+	cleanup_buf struct buf blob = { 0 };
+	struct weir_err cause = { 0 };
+	int err = split_signature(v, &armor);
+
+	if (err < 0)
+		return fail(VERIFY_SIGNATURE, e, "the commit has no signature");
+	err = sshsig_verify(armor.data, armor.len, "git", v->plain.data, v->plain.len, &blob,
+			    &cause);
+	if (err < 0)
+		return fail(VERIFY_SIGNATURE, e, cause.text);
+	err = sshkey_find_signer(v->signers, &blob, "git", time(NULL), &v->principal, &cause);
+	if (err == -ENOENT)
+		return fail(VERIFY_SIGNATURE, e, "the signers file does not list the key for git");
+	return err < 0 ? fail(VERIFY_SIGNATURE, e, cause.text) : 0;
+}
+
+/* Our lines make up the last paragraph, in their order, and stand nowhere else. */
+static int check_trailers(struct verify *v, struct weir_err *e)
+{
+	const char *message = strstr(buf_str(&v->plain), "\n\n");
+	const char *at;
+
+	v->message = message ? message + 2 : NULL;
+	at = v->message ? strstr(v->message, "\n\n" TRAILER_START) : NULL;
+	if (!at)
+		return fail(VERIFY_TRAILERS, e, "no trailers of the gate");
+	v->trailers = at + 2;
+	for (const char *line = v->message; line && line < v->trailers;) {
+		if (strncasecmp(line + strspn(line, " \t"), "weir-", 5) == 0 &&
+		    memchr(line, ':', strcspn(line, "\n")))
+			return fail(VERIFY_TRAILERS, e, "the message imitates a trailer");
+		line = strchr(line, '\n');
+		line += line != NULL;
+	}
+	at = v->trailers;
+	for (size_t i = 0; i < ARRAY_SIZE(trailer_keys); i++) {
+		size_t len = strlen(trailer_keys[i]);
+
+		if (strncmp(at, trailer_keys[i], len) != 0 || strncmp(at + len, ": ", 2) != 0)
+			return fail(VERIFY_TRAILERS, e, "a trailer is missing or out of place");
+		at += strcspn(at, "\n");
+		at += *at == '\n';
+	}
+	return *at ? fail(VERIFY_TRAILERS, e, "something follows the trailers") : 0;
+}
+
+static int trailer(const struct verify *v, const char *key, struct buf *ret_value)
+{
+	size_t len = strlen(key);
+
+	for (const char *at = v->trailers; *at;) {
+		size_t line = strcspn(at, "\n");
+
+		if (strncmp(at, key, len) == 0 && at[len] == ':')
+			return buf_add(ret_value, at + len + 2, line - len - 2);
+		at += line + (at[line] == '\n');
+	}
+	return -ENOENT;
+}
+
+static int check_record(struct verify *v, struct weir_err *e)
+{
+	struct weir_err cause = { 0 };
+	int err = record_read(v->repo, &v->commit, &v->record, &cause);
+
+	if (err < 0)
+		return fail(VERIFY_RECORD, e, cause.text);
+	if (strncmp(buf_str(&v->record.promotion), PROMOTION_HEAD "\n",
+		    sizeof(PROMOTION_HEAD)) != 0)
+		return fail(VERIFY_RECORD, e, "the promotion text has another version");
+	return 0;
+}
+
+/* Whether a trailer "sha256:HEX" or a line of the promotion has the hash of the text. */
+static bool text_has_hash(const struct buf *text, const char *hex)
+{
+	unsigned char hash[DIGEST_SIZE];
+	char ours[DIGEST_HEX];
+
+	if (digest_bytes(text->len ? text->data : "", text->len, hash) < 0)
+		return false;
+	digest_hex(hash, sizeof(hash), ours);
+	return strcmp(ours, hex) == 0;
+}
+
+static bool promotion_says(const struct verify *v, const char *key, const char *value)
+{
+	cleanup_buf struct buf found = { 0 };
+
+	return digest_find(buf_str(&v->record.promotion), key, &found) == 0 &&
+	       strcmp(buf_str(&found), value) == 0;
+}
+
+static int check_digest(struct verify *v, struct weir_err *e)
+{
+	static const struct {
+		const char *trailer;
+		const char *key;
+		size_t skip; /* "sha256:" */
+	} same[] = { { "Weir-Run", "run", 0 },
+		     { "Weir-Verdict", "verdict", 0 },
+		     { "Weir-Manifest", "after", 7 },
+		     { "Weir-Trace", "trace", 7 },
+		     { "Weir-Policy", "policy", 7 } };
+	cleanup_buf struct buf promotion = { 0 };
+
+	if (trailer(v, "Weir-Promotion", &promotion) < 0 || promotion.len < 7 ||
+	    !text_has_hash(&v->record.promotion, promotion.data + 7))
+		return fail(VERIFY_DIGEST, e, "the record is not the one that the commit names");
+	for (size_t i = 0; i < ARRAY_SIZE(same); i++) {
+		cleanup_buf struct buf value = { 0 };
+
+		if (trailer(v, same[i].trailer, &value) < 0 || value.len < same[i].skip ||
+		    !promotion_says(v, same[i].key, buf_str(&value) + same[i].skip))
+			return fail(VERIFY_DIGEST, e, same[i].trailer);
+	}
+	return 0;
+}
+
+static int check_message(const struct verify *v)
+{
+	cleanup_buf struct buf found = { 0 };
+	cleanup_buf struct buf message = { 0 };
+
+	/* the message ends before the blank line above the trailers */
+	buf_add(&message, v->message, (size_t)(v->trailers - 1 - v->message));
+	return digest_find(buf_str(&v->record.promotion), "message", &found) == 0 &&
+			       text_has_hash(&message, buf_str(&found)) ?
+		       0 :
+		       -EBADMSG;
+}
+
+static bool author_is(const struct verify *v)
+{
+	cleanup_buf struct buf line = { 0 };
+	cleanup_buf struct buf escaped = { 0 };
+	const char *at = strstr(buf_str(&v->raw), "\nauthor ");
+	const char *end = at ? strchr(at + 1, '>') : NULL;
+
+	if (!end)
+		return false;
+	at += strlen("\nauthor ");
+	buf_add_escaped(&escaped, at, (size_t)(end + 1 - at));
+	return promotion_says(v, "author", buf_str(&escaped));
+}
+
+static int check_head(struct verify *v, struct weir_err *e)
+{
+	char tree[OID_HEX], parent[OID_HEX];
+
+	git_oid_tostr(tree, sizeof(tree), &v->head.tree);
+	git_oid_tostr(parent, sizeof(parent), &v->head.parent);
+	if (v->head.parents != 1 || !promotion_says(v, "base", parent))
+		return fail(VERIFY_HEAD, e, "the commit has another parent");
+	if (!promotion_says(v, "tree", tree))
+		return fail(VERIFY_HEAD, e, "the commit has another tree");
+	if (!author_is(v))
+		return fail(VERIFY_HEAD, e, "the commit has another author");
+	return check_message(v) < 0 ? fail(VERIFY_HEAD, e, "the commit has another message") : 0;
+}
+
+static int check_changes(struct verify *v, struct weir_err *e)
+{
+	cleanup_buf struct buf found = { 0 };
+	struct weir_err cause = { 0 };
+	int err;
+
+	if (digest_find(buf_str(&v->record.promotion), "changes", &found) < 0 ||
+	    !text_has_hash(&v->record.changes, buf_str(&found)))
+		return fail(VERIFY_CHANGES, e, "the list of changes is not the recorded one");
+	err = verifytree_changes(v, &cause);
+	return err < 0 ? fail(VERIFY_CHANGES, e, cause.text) : 0;
+}
+
+static int check_content(struct verify *v, struct weir_err *e)
+{
+	struct weir_err cause = { 0 };
+	int err = verifytree_content(v, &cause);
+
+	return err < 0 ? fail(VERIFY_CONTENT, e, cause.text) : 0;
+}
+
+static int check_statement(struct verify *v, struct weir_err *e)
+{
+	cleanup_statement struct statement s = { 0 };
+	struct weir_err cause = { 0 };
+	int err = statement_parse(buf_str(&v->record.statement), v->record.statement.len, &s,
+				  &cause);
+
+	if (err == 0)
+		err = statement_check(&s, buf_str(&v->record.statement), v->record.statement.len,
+				      buf_str(&v->record.signature), NULL, &cause);
+	if (err < 0)
+		return fail(VERIFY_STATEMENT, e, cause.text);
+	if (!promotion_says(v, "statement", s.sha256) || !promotion_says(v, "host", s.host_key) ||
+	    !promotion_says(v, "run", s.run) || !promotion_says(v, "nonce", s.nonce) ||
+	    !promotion_says(v, "trace", s.trace_root) ||
+	    !promotion_says(v, "after", s.manifest_after) ||
+	    !promotion_says(v, "before", s.manifest_before) ||
+	    !promotion_says(v, "policy", s.policy) || !promotion_says(v, "base", s.commit) ||
+	    !promotion_says(v, "ref", s.ref) || !promotion_says(v, "verdict", s.verdict))
+		return fail(VERIFY_STATEMENT, e, "the statement is of another promotion");
+	return 0;
+}
+
+static int check_policy(struct verify *v, struct weir_err *e)
+{
+	cleanup_buf struct buf text = { 0 };
+	cleanup_buf struct buf want = { 0 };
+	struct weir_err cause = { 0 };
+	struct repo_commit base;
+	git_oid blob;
+	uint32_t mode;
+	int err;
+
+	if (promotion_says(v, "policy-source", "gate.yaml"))
+		return 0; /* the gate's own word, under its signature */
+	err = repo_read_commit(v->repo, &v->head.parent, &base, &cause);
+	if (err == 0)
+		err = repo_find(v->repo, &base.tree, POLICY_PATH, &blob, &mode, &cause);
+	if (err == 0)
+		err = repo_read_object(v->repo, &blob, GIT_OBJECT_BLOB, COMMIT_MAX, &text, &cause);
+	if (err < 0)
+		return fail(VERIFY_POLICY, e, cause.text);
+	if (digest_find(buf_str(&v->record.promotion), "policy", &want) < 0 ||
+	    !text_has_hash(&text, buf_str(&want)))
+		return fail(VERIFY_POLICY, e, "the parent commit has another policy");
+	return 0;
+}
+
+static int check_branch(struct verify *v, struct weir_err *e)
+{
+	cleanup_buf struct buf ref = { 0 };
+	struct weir_err cause = { 0 };
+	git_oid tip;
+	int err = digest_find(buf_str(&v->record.promotion), "ref", &ref);
+
+	if (err == 0)
+		err = repo_read_ref(v->repo, buf_str(&ref), &tip, &cause);
+	if (err < 0)
+		return fail(VERIFY_BRANCH, e, cause.text[0] ? cause.text : "no ref is recorded");
+	err = repo_reaches(v->repo, &tip, &v->commit, &cause);
+	if (err < 0)
+		return fail(VERIFY_BRANCH, e, cause.text);
+	return err == 1 ? 0 : fail(VERIFY_BRANCH, e, "the branch does not reach the commit");
+}
+
+int verify_run(struct verify *v, struct weir_err *e)
+{
+	static int (*const checks[VERIFY_COUNT])(struct verify *v, struct weir_err *e) = {
+		[VERIFY_OBJECT] = check_object,	      [VERIFY_SIGNATURE] = check_signature,
+		[VERIFY_TRAILERS] = check_trailers,   [VERIFY_RECORD] = check_record,
+		[VERIFY_DIGEST] = check_digest,	      [VERIFY_HEAD] = check_head,
+		[VERIFY_CHANGES] = check_changes,     [VERIFY_CONTENT] = check_content,
+		[VERIFY_STATEMENT] = check_statement, [VERIFY_POLICY] = check_policy,
+		[VERIFY_BRANCH] = check_branch,
+	};
+
+	for (v->checked = 0; v->checked < VERIFY_COUNT; v->checked++) {
+		int err = checks[v->checked](v, e);
+
+		if (err < 0)
+			return err;
+	}
+	return 0;
+}

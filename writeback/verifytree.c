@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+#include "writeback/verifytree.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "user/base/cleanup.h"
+#include "user/base/escape.h"
+#include "writeback/digest.h"
+
+/* One line of the changes text, taken apart in place. */
+struct line {
+	char *old_mode, *new_mode, *sha256, *old_id, *new_id, *path;
+	size_t len; /* of path */
+};
+
+static int parse_line(char *text, struct line *l)
+{
+	char *fields[8];
+	long len;
+
+	for (int i = 0; i < 7; i++) {
+		fields[i] = text;
+		text = strchr(text, ' ');
+		if (!text)
+			return -EBADMSG;
+		*text++ = '\0';
+	}
+	len = escape_undo(text);
+	if (len <= 0)
+		return -EBADMSG;
+	*l = (struct line){ fields[1], fields[2], fields[4], fields[5], fields[6], text,
+			    (size_t)len };
+	return 0;
+}
+
+typedef int line_fn(const struct line *l, void *arg, struct weir_err *e);
+
+static int each_line(const struct verify *v, line_fn *fn, void *arg, struct weir_err *e)
+{
+	cleanup_free char *copy = strdup(buf_str(&v->record.changes));
+	char *at = NULL, *text;
+	bool head = true;
+
+	if (!copy)
+		return err_errno(e, -ENOMEM, "reading the changes");
+	for (text = strtok_r(copy, "\n", &at); text; text = strtok_r(NULL, "\n", &at)) {
+		struct line l;
+		int err;
+
+		if (head) {
+			head = false;
+			if (strcmp(text, CHANGES_HEAD) != 0)
+				return err_set(e, -EBADMSG, "the list has another version");
+			continue;
+		}
+		if (parse_line(text, &l) < 0)
+			return err_set(e, -EBADMSG, "the list of changes is damaged");
+		err = fn(&l, arg, e);
+		if (err < 0)
+			return err;
+	}
+	return 0;
+}
+
+struct trees {
+	struct base old, new;
+	size_t listed;
+};
+
+static bool entry_is(const struct base_entry *entry, const char *mode, const char *id)
+{
+	char hex[OID_HEX];
+
+	if (!entry)
+		return strcmp(id, "-") == 0;
+	git_oid_tostr(hex, sizeof(hex), &entry->oid);
+	return strtoul(mode, NULL, 8) == entry->mode && strcmp(hex, id) == 0;
+}
+
+static int check_line(const struct line *l, void *arg, struct weir_err *e)
+{
+	struct trees *t = arg;
+
+	t->listed++;
+	if (!entry_is(base_find(&t->old, l->path, l->len), l->old_mode, l->old_id))
+		return err_set(e, -EBADMSG, "%s is not as recorded in the parent", l->path);
+	if (!entry_is(base_find(&t->new, l->path, l->len), l->new_mode, l->new_id))
+		return err_set(e, -EBADMSG, "%s is not as recorded in the commit", l->path);
+	return 0;
+}
+
+static size_t count_differences(const struct trees *t)
+{
+	size_t i = 0, k = 0, count = 0;
+
+	while (i < t->old.count || k < t->new.count) {
+		const struct base_entry *a = i < t->old.count ? &t->old.entries[i] : NULL;
+		const struct base_entry *b = k < t->new.count ? &t->new.entries[k] : NULL;
+		int order = !a ? 1 : !b ? -1 : tree_path_compare(a->path, a->len, b->path, b->len);
+
+		if (order != 0 || a->mode != b->mode || !git_oid_equal(&a->oid, &b->oid))
+			count++;
+		i += order <= 0;
+		k += order >= 0;
+	}
+	return count;
+}
+
+int verifytree_changes(const struct verify *v, struct weir_err *e)
+{
+	struct trees t = { 0 };
+	struct repo_commit parent;
+	size_t count;
+	int err = repo_read_commit(v->repo, &v->head.parent, &parent, e);
+
+	if (err == 0)
+		err = base_load(v->repo, &parent.tree, &t.old, e);
+	if (err == 0)
+		err = base_load(v->repo, &v->head.tree, &t.new, e);
+	if (err == 0)
+		err = each_line(v, check_line, &t, e);
+	count = err == 0 ? count_differences(&t) : 0;
+	if (err == 0 && count != t.listed)
+		err = err_set(e, -EBADMSG, "%zu paths differ from the parent, %zu are recorded",
+			      count, t.listed);
+	base_done(&t.old);
+	base_done(&t.new);
+	return err;
+}
+
+static int check_blob(const struct line *l, void *arg, struct weir_err *e)
+{
+	const struct verify *v = arg;
+	cleanup_buf struct buf data = { 0 };
+	unsigned char hash[DIGEST_SIZE];
+	char hex[DIGEST_HEX];
+	git_oid oid;
+	int err;
+
+	if (strcmp(l->new_id, "-") == 0)
+		return 0;
+	if (git_oid_fromstr(&oid, l->new_id) < 0)
+		return err_set(e, -EBADMSG, "the list of changes is damaged");
+	err = repo_read_object(v->repo, &oid, GIT_OBJECT_BLOB, SIZE_MAX / 2, &data, e);
+	if (err == 0 && digest_bytes(buf_str(&data), data.len, hash) < 0)
+		err = err_errno(e, -EIO, "%s", l->path);
+	if (err < 0)
+		return err;
+	digest_hex(hash, sizeof(hash), hex);
+	return strcmp(hex, l->sha256) == 0 ?
+		       0 :
+		       err_set(e, -EBADMSG, "%s has another SHA-256 than was inspected", l->path);
+}
+
+int verifytree_content(const struct verify *v, struct weir_err *e)
+{
+	return each_line(v, check_blob, (void *)(uintptr_t)v, e);
+}
