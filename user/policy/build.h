@@ -51,7 +51,7 @@ struct policy_build {
 	size_t store_files;
 };
 
-/* The steps. Borrow b. Return 0 or a negative errno with the error set. */
+/* The steps. Borrows: b. Returns: 0 or a negative errno with the error set. */
 int policy_build_entries(struct policy_build *b);
 int policy_build_items(struct policy_build *b);
 int policy_build_names(struct policy_build *b);

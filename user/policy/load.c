@@ -6,143 +6,18 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <yaml.h>
 
 #include "user/base/cleanup.h"
 #include "user/base/fsio.h"
 #include "user/policy/check.h"
-#include "user/policy/schema.h"
+#include "user/policy/events.h"
 #include "user/policy/text.h"
 
-struct loader {
-	yaml_parser_t parser;
-	yaml_event_t event; /* the current one */
-	const char *file;
-	const char *bytes;
-	size_t len;
-	struct weir_err *e;
-	struct policy *p;
-};
-
-static struct policy_pos pos_of(yaml_mark_t mark)
-{
-	return (struct policy_pos){ (uint32_t)mark.line + 1, (uint32_t)mark.column + 1 };
-}
-
-static struct policy_pos here(const struct loader *l)
-{
-	return pos_of(l->event.start_mark);
-}
-
-/* Turns the parser's complaint into one that says what to do. */
-static int syntax_error(struct loader *l)
-{
-	yaml_mark_t mark = l->parser.problem_mark;
-	const char *problem = l->parser.problem ? l->parser.problem : "unreadable";
-	const char *at = l->bytes + (mark.index < l->len ? mark.index : l->len);
-	const char *start = at, *hint = "check indentation, quotes and brackets before this place";
-
-	if (l->parser.error == YAML_MEMORY_ERROR)
-		return err_errno(l->e, -ENOMEM, "%s", l->file);
-	while (start > l->bytes && start[-1] != '\n')
-		start--;
-	if (at < l->bytes + l->len && *at == '\t') {
-		problem = "a tab where only blanks may stand";
-		hint = "indent with blanks";
-	} else if (memmem(start, (size_t)(l->bytes + l->len - start), "${", 2) == at - 1) {
-		hint = "inside [ ] and { } put a value with ${...} into double quotes";
-	}
-	return policy_error(l->file, pos_of(mark), l->e, "this is no valid YAML (%s); %s", problem,
-			    hint);
-}
-
-static int out_of_memory(struct loader *l)
-{
-	return err_errno(l->e, -ENOMEM, "%s", l->file);
-}
-
-static int refuse_extras(struct loader *l)
-{
-	const unsigned char *anchor = NULL, *tag = NULL;
-
-	switch ((int)l->event.type) {
-	case YAML_ALIAS_EVENT:
-		return policy_error(l->file, here(l), l->e,
-				    "aliases (*%s) are not allowed; write the value out",
-				    policy_quote((char *)l->event.data.alias.anchor).text);
-	case YAML_SCALAR_EVENT:
-		anchor = l->event.data.scalar.anchor;
-		tag = l->event.data.scalar.tag;
-		break;
-	case YAML_SEQUENCE_START_EVENT:
-		anchor = l->event.data.sequence_start.anchor;
-		tag = l->event.data.sequence_start.tag;
-		break;
-	case YAML_MAPPING_START_EVENT:
-		anchor = l->event.data.mapping_start.anchor;
-		tag = l->event.data.mapping_start.tag;
-		break;
-	}
-	if (anchor)
-		return policy_error(l->file, here(l), l->e,
-				    "anchors (&%s) are not allowed; remove it",
-				    policy_quote((const char *)anchor).text);
-	if (tag)
-		return policy_error(l->file, here(l), l->e, "tags (%s) are not allowed; remove it",
-				    policy_quote((const char *)tag).text);
-	return 0;
-}
-
-/* Moves on to the next event. */
-static int next(struct loader *l)
-{
-	yaml_event_delete(&l->event);
-	if (!yaml_parser_parse(&l->parser, &l->event)) {
-		memset(&l->event, 0, sizeof(l->event));
-		return syntax_error(l);
-	}
-	return refuse_extras(l);
-}
-
-static const char *event_name(const struct loader *l)
-{
-	switch ((int)l->event.type) {
-	case YAML_SEQUENCE_START_EVENT:
-		return "a list";
-	case YAML_MAPPING_START_EVENT:
-		return "a map";
-	}
-	return "a single value";
-}
-
-static int wrong_type(struct loader *l, const char *key, const char *want)
-{
-	return policy_error(l->file, here(l), l->e, "%s: %s is not %s", key, event_name(l), want);
-}
-
-/* The current scalar, borrowed until the next event. */
-static int take_scalar(struct loader *l, const char *key, const char *want,
-		       struct policy_scalar *ret)
-{
-	if (l->event.type != YAML_SCALAR_EVENT)
-		return wrong_type(l, key, want);
-	*ret = (struct policy_scalar){
-		.text = (const char *)l->event.data.scalar.value,
-		.len = l->event.data.scalar.length,
-		.plain = l->event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE,
-		.pos = here(l),
-	};
-	if (memchr(ret->text, '\0', ret->len))
-		return policy_error(l->file, ret->pos, l->e, "%s: holds a NUL character; remove it",
-				    key);
-	return 0;
-}
-
-static int read_text(struct loader *l, const struct policy_field *f, struct policy_text *t)
+static int read_text(struct policy_loader *l, const struct policy_field *f, struct policy_text *t)
 {
 	const char *want = f->want ? f->want : "a text", *type;
-	struct policy_scalar s;
-	int err = take_scalar(l, f->key, want, &s);
+	struct policy_scalar s = { 0 };
+	int err = policy_loader_scalar(l, f->key, want, &s);
 
 	if (err < 0)
 		return err;
@@ -159,34 +34,35 @@ static int read_text(struct loader *l, const struct policy_field *f, struct poli
 				    policy_quote(s.text).text, want);
 	t->pos = s.pos;
 	t->text = strdup(s.text);
-	return t->text ? 0 : out_of_memory(l);
+	return t->text ? 0 : policy_loader_oom(l);
 }
 
-static int read_texts(struct loader *l, const struct policy_field *f, struct policy_texts *list)
+static int read_texts(struct policy_loader *l, const struct policy_field *f,
+		      struct policy_texts *list)
 {
 	struct policy_field item = *f;
 	int err;
 
 	if (l->event.type != YAML_SEQUENCE_START_EVENT)
-		return wrong_type(l, f->key, f->want ? f->want : "a list");
-	list->pos = here(l);
+		return policy_loader_wrong_type(l, f->key, f->want ? f->want : "a list");
+	list->pos = policy_loader_pos(l);
 	item.want = f->check ? f->want : "a text";
 	for (;;) {
 		struct policy_text *t;
 
-		err = next(l);
+		err = policy_loader_next(l);
 		if (err < 0 || l->event.type == YAML_SEQUENCE_END_EVENT)
 			return err;
 		t = policy_grow(&list->items, &list->count, sizeof(*t));
 		if (!t)
-			return out_of_memory(l);
+			return policy_loader_oom(l);
 		err = read_text(l, &item, t);
 		if (err < 0)
 			return err;
 	}
 }
 
-static int unknown_name(struct loader *l, const struct policy_field *f,
+static int unknown_name(struct policy_loader *l, const struct policy_field *f,
 			const struct policy_scalar *s)
 {
 	cleanup_buf struct buf known = { 0 };
@@ -201,12 +77,12 @@ static int unknown_name(struct loader *l, const struct policy_field *f,
 			    policy_quote(s->text).text, want);
 }
 
-static int read_scalar_value(struct loader *l, const struct policy_field *f, uint64_t *ret_value,
-			     struct policy_pos *ret_pos)
+static int read_scalar_value(struct policy_loader *l, const struct policy_field *f,
+			     uint64_t *ret_value, struct policy_pos *ret_pos)
 {
 	const char *want = f->want ? f->want : "a single word";
-	struct policy_scalar s;
-	int err = take_scalar(l, f->key, want, &s);
+	struct policy_scalar s = { 0 };
+	int err = policy_loader_scalar(l, f->key, want, &s);
 
 	if (err < 0)
 		return err;
@@ -229,15 +105,15 @@ static int read_scalar_value(struct loader *l, const struct policy_field *f, uin
 	return unknown_name(l, f, &s);
 }
 
-static int read_set(struct loader *l, const struct policy_field *f, struct policy_value *v)
+static int read_set(struct policy_loader *l, const struct policy_field *f, struct policy_value *v)
 {
 	if (l->event.type != YAML_SEQUENCE_START_EVENT)
-		return wrong_type(l, f->key, "a list; write it in [ ]");
-	v->pos = here(l);
+		return policy_loader_wrong_type(l, f->key, "a list; write it in [ ]");
+	v->pos = policy_loader_pos(l);
 	for (;;) {
-		struct policy_pos pos;
+		struct policy_pos pos = { 0 };
 		uint64_t bits = 0;
-		int err = next(l);
+		int err = policy_loader_next(l);
 
 		if (err < 0 || l->event.type == YAML_SEQUENCE_END_EVENT)
 			return err;
@@ -252,24 +128,25 @@ static int read_set(struct loader *l, const struct policy_field *f, struct polic
 	}
 }
 
-static int read_map(struct loader *l, const char *name, const struct policy_field *fields,
+static int read_map(struct policy_loader *l, const char *name, const struct policy_field *fields,
 		    void *base);
 
-static int read_rules(struct loader *l, const struct policy_field *f, struct policy_rules *rules)
+static int read_rules(struct policy_loader *l, const struct policy_field *f,
+		      struct policy_rules *rules)
 {
 	if (l->event.type != YAML_SEQUENCE_START_EVENT)
-		return wrong_type(l, f->key, f->want);
-	rules->pos = here(l);
+		return policy_loader_wrong_type(l, f->key, f->want);
+	rules->pos = policy_loader_pos(l);
 	for (;;) {
 		struct policy_rule *rule;
-		int err = next(l);
+		int err = policy_loader_next(l);
 
 		if (err < 0 || l->event.type == YAML_SEQUENCE_END_EVENT)
 			return err;
 		rule = policy_grow(&rules->items, &rules->count, sizeof(*rule));
 		if (!rule)
-			return out_of_memory(l);
-		rule->pos = here(l);
+			return policy_loader_oom(l);
+		rule->pos = policy_loader_pos(l);
 		policy_schema_init(f->sub, rule);
 		err = read_map(l, "a rule", f->sub, rule);
 		if (err < 0)
@@ -277,34 +154,35 @@ static int read_rules(struct loader *l, const struct policy_field *f, struct pol
 	}
 }
 
-static int read_pairs(struct loader *l, const struct policy_field *f, struct policy_pairs *pairs)
+static int read_pairs(struct policy_loader *l, const struct policy_field *f,
+		      struct policy_pairs *pairs)
 {
 	struct policy_field value = { .key = f->key, .want = "a text" };
 
 	if (l->event.type != YAML_MAPPING_START_EVENT)
-		return wrong_type(l, f->key, "a map, such as {CI: \"1\"}");
-	pairs->pos = here(l);
+		return policy_loader_wrong_type(l, f->key, "a map, such as {CI: \"1\"}");
+	pairs->pos = policy_loader_pos(l);
 	for (;;) {
 		struct policy_pair *pair;
-		struct policy_scalar s;
-		int err = next(l);
+		struct policy_scalar s = { 0 };
+		int err = policy_loader_next(l);
 
 		if (err < 0 || l->event.type == YAML_MAPPING_END_EVENT)
 			return err;
 		pair = policy_grow(&pairs->items, &pairs->count, sizeof(*pair));
 		if (!pair)
-			return out_of_memory(l);
+			return policy_loader_oom(l);
 		err = read_text(l, f, &pair->name);
 		if (err == 0)
-			err = next(l);
+			err = policy_loader_next(l);
 		if (err == 0)
-			err = take_scalar(l, f->key, "a text", &s);
+			err = policy_loader_scalar(l, f->key, "a text", &s);
 		if (err < 0)
 			return err;
 		if (s.len == 0 && !s.plain) { /* "": set, and empty */
 			pair->value = (struct policy_text){ strdup(""), s.pos };
 			if (!pair->value.text)
-				return out_of_memory(l);
+				return policy_loader_oom(l);
 			continue;
 		}
 		err = read_text(l, &value, &pair->value);
@@ -313,7 +191,7 @@ static int read_pairs(struct loader *l, const struct policy_field *f, struct pol
 	}
 }
 
-static int read_field(struct loader *l, const struct policy_field *f, void *base)
+static int read_field(struct policy_loader *l, const struct policy_field *f, void *base)
 {
 	void *at = (char *)base + f->offset;
 	struct policy_value *v = at;
@@ -338,12 +216,12 @@ static int read_field(struct loader *l, const struct policy_field *f, void *base
 }
 
 /* The field that the current event names. */
-static int find_field(struct loader *l, const char *name, const struct policy_field *fields,
+static int find_field(struct policy_loader *l, const char *name, const struct policy_field *fields,
 		      size_t *ret_index)
 {
 	cleanup_buf struct buf known = { 0 };
-	struct policy_scalar s;
-	int err = take_scalar(l, name, "a key; write `key: value`", &s);
+	struct policy_scalar s = { 0 };
+	int err = policy_loader_scalar(l, name, "a key; write `key: value`", &s);
 
 	if (err < 0)
 		return err;
@@ -358,18 +236,18 @@ static int find_field(struct loader *l, const char *name, const struct policy_fi
 			    policy_quote(s.text).text, name, buf_str(&known));
 }
 
-static int read_map(struct loader *l, const char *name, const struct policy_field *fields,
+static int read_map(struct policy_loader *l, const char *name, const struct policy_field *fields,
 		    void *base)
 {
-	struct policy_pos start = here(l), seen[POLICY_FIELDS_MAX] = { 0 };
+	struct policy_pos start = policy_loader_pos(l), seen[POLICY_FIELDS_MAX] = { 0 };
 	int err;
 
 	if (l->event.type != YAML_MAPPING_START_EVENT)
-		return wrong_type(l, name, "a map; write `key: value` lines");
+		return policy_loader_wrong_type(l, name, "a map; write `key: value` lines");
 	for (;;) {
 		size_t i = 0;
 
-		err = next(l);
+		err = policy_loader_next(l);
 		if (err < 0)
 			return err;
 		if (l->event.type == YAML_MAPPING_END_EVENT)
@@ -379,11 +257,11 @@ static int read_map(struct loader *l, const char *name, const struct policy_fiel
 			return err;
 		if (seen[i].line)
 			return policy_error(
-				l->file, here(l), l->e,
+				l->file, policy_loader_pos(l), l->e,
 				"key '%s' stands in line %u already; remove one of them",
 				fields[i].key, seen[i].line);
-		seen[i] = here(l);
-		err = next(l);
+		seen[i] = policy_loader_pos(l);
+		err = policy_loader_next(l);
 		if (err == 0)
 			err = read_field(l, &fields[i], base);
 		if (err < 0)
@@ -396,29 +274,29 @@ static int read_map(struct loader *l, const char *name, const struct policy_fiel
 	return 0;
 }
 
-static int read_document(struct loader *l)
+static int read_document(struct policy_loader *l)
 {
 	static const char empty[] = "the policy is empty; it needs apiVersion, kind and metadata";
-	int err = next(l); /* start of the stream */
+	int err = policy_loader_next(l); /* start of the stream */
 
 	if (err == 0)
-		err = next(l);
+		err = policy_loader_next(l);
 	if (err < 0)
 		return err;
 	if (l->event.type == YAML_STREAM_END_EVENT)
 		return policy_error(l->file, (struct policy_pos){ 1, 1 }, l->e, "%s", empty);
-	err = next(l);
+	err = policy_loader_next(l);
 	if (err < 0)
 		return err;
 	if (l->event.type == YAML_SCALAR_EVENT && l->event.data.scalar.length == 0)
-		return policy_error(l->file, here(l), l->e, "%s", empty);
+		return policy_error(l->file, policy_loader_pos(l), l->e, "%s", empty);
 	err = read_map(l, "the policy", policy_schema(), l->p);
 	if (err == 0)
-		err = next(l);
+		err = policy_loader_next(l);
 	if (err == 0)
-		err = next(l);
+		err = policy_loader_next(l);
 	if (err == 0 && l->event.type != YAML_STREAM_END_EVENT)
-		return policy_error(l->file, here(l), l->e,
+		return policy_error(l->file, policy_loader_pos(l), l->e,
 				    "a second document begins; keep one policy in a file");
 	return err;
 }
@@ -426,7 +304,7 @@ static int read_document(struct loader *l)
 int policy_load(const char *file, const void *bytes, size_t len, struct policy **ret_policy,
 		struct weir_err *e)
 {
-	struct loader l = { .file = file, .bytes = bytes ? bytes : "", .len = len, .e = e };
+	struct policy_loader l = { .file = file, .bytes = bytes ? bytes : "", .len = len, .e = e };
 	cleanup_policy struct policy *p = calloc(1, sizeof(*p));
 	int err;
 

@@ -24,7 +24,7 @@ struct comparison {
 	enum tree_strength strength; /* of a tree */
 	uint32_t mask;
 	size_t room;
-	struct tree_changes *changes;
+	struct tree_changes changes;
 	struct weir_err *e;
 };
 
@@ -62,7 +62,7 @@ static int add_change(struct comparison *c, enum tree_change_kind kind, uint32_t
 		      const struct tree_entry *before, const struct tree_entry *after)
 {
 	const struct tree_entry *either = before ? before : after;
-	struct tree_changes *list = c->changes;
+	struct tree_changes *list = &c->changes;
 	struct tree_change *change;
 
 	if (list->count == c->room) {
@@ -96,8 +96,8 @@ static int hash_after(struct comparison *c)
 
 	if (!c->after.walk || entry->hashed || !S_ISREG(entry->mode))
 		return 0;
-	c->changes->hashed_files++;
-	c->changes->hashed_bytes += entry->size;
+	c->changes.hashed_files++;
+	c->changes.hashed_bytes += entry->size;
 	return tree_walk_hash(c->after.walk, entry, c->e);
 }
 
@@ -167,20 +167,18 @@ static int compare_next(struct comparison *c, bool *ret_more)
 
 static int compare(struct comparison *c, struct tree_changes *ret_changes)
 {
-	cleanup_tree_changes struct tree_changes list = { 0 };
 	bool more = true;
 	int err = 0;
 
 	if (!c->mask)
 		c->mask = WHAT_DEFAULT;
-	c->changes = &list;
 	while (err == 0 && more)
 		err = compare_next(c, &more);
 	if (err < 0)
-		return err;
-	*ret_changes = list;
-	list = (struct tree_changes){ 0 };
-	return 0;
+		tree_changes_done(&c->changes);
+	else
+		*ret_changes = c->changes;
+	return err;
 }
 
 int tree_compare_manifests(struct manifest_reader *before, struct manifest_reader *after,

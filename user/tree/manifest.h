@@ -61,9 +61,11 @@ struct manifest_summary {
 int manifest_write_tree(int root_fd, const char *skip, int out_fd,
 			struct manifest_summary *ret_summary, struct weir_err *e);
 
-/* The same from entries that the caller has (a commit's tree): start, add in order, end.
- * Gives: a writer for manifest_writer_free. Borrows: out_fd. Units: nanoseconds. */
 struct manifest_writer;
+
+/* The same from entries that the caller has (a commit's tree): start, add in order, end.
+ * Gives: a writer for manifest_writer_free. Borrows: out_fd. Units: nanoseconds.
+ * Returns: 0 or -ENOMEM. */
 int manifest_writer_new(int out_fd, int64_t taken_ns, int64_t tick_ns,
 			struct manifest_writer **ret_writer, struct weir_err *e);
 /* Adds an entry. Returns: 0, -EINVAL for one that breaks the format's rules, or the errno
@@ -80,13 +82,16 @@ static inline void cleanup_manifest_writer_fn(struct manifest_writer **m)
 }
 #define cleanup_manifest_writer __attribute__((cleanup(cleanup_manifest_writer_fn)))
 
+struct manifest_reader;
+
 /* Reads a manifest, entry by entry, with memory for one line and one path, from a descriptor
  * or from bytes. `name` is for messages, which are NAME:LINE:COLUMN: what; nothing is
  * believed: any breach of the format is refused where it stands.
- * Gives: a reader for manifest_reader_free. Borrows: fd or bytes (must stay), name. */
-struct manifest_reader;
+ * Gives: a reader for manifest_reader_free. Borrows: fd or bytes (must stay), name.
+ * Returns: 0, -EBADMSG for a bad head, -ENOMEM, or the errno of reading. */
 int manifest_reader_new(int fd, const char *name, struct manifest_reader **ret_reader,
 			struct weir_err *e);
+/* As above. Borrows: bytes, name. Returns: as above. */
 int manifest_reader_new_bytes(const void *bytes, size_t len, const char *name,
 			      struct manifest_reader **ret_reader, struct weir_err *e);
 /* Next entry; hashed is set where there is a hash. Gives: ret_entry, borrowed from r until the

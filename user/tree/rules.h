@@ -19,10 +19,10 @@ struct manifest_place {
  * Returns: NULL, or what is wrong with it. */
 const char *manifest_check_entry(struct manifest_place *place, const struct tree_entry *entry);
 
-/* Letter of a file type; 0 for none of the seven. */
+/* Letter of a file type. Returns: 0 for none of the seven. */
 char manifest_type_letter(uint32_t mode);
 
-/* Type bits of a letter; 0 for none of the seven. */
+/* Type bits of a letter. Returns: 0 for none of the seven. */
 uint32_t manifest_type_mode(char letter);
 
 #endif
