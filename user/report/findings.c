@@ -234,10 +234,14 @@ void report_add_findings(struct page *p, const json_t *run)
 	report_count(run, &totals);
 	if (totals.findings == 0)
 		return;
-	if (totals.findings > REPORT_LISTED)
+	if (totals.findings > REPORT_LISTED) {
 		report_add_groups(p, list);
-	else
+		buf_addf(p->b, "   full list: weir show --json ");
+		text_add(p, text_of(run, "id"));
+		buf_addf(p->b, "\n");
+	} else {
 		add_listed(p, list, totals.findings);
+	}
 	if (totals.findings > REPORT_DETAILED && *need) {
 		buf_addf(p->b, "\n   Rules that would allow this, if it is meant:\n");
 		add_proposal(p, need);

@@ -259,5 +259,4 @@ void report_add_groups(struct page *p, const json_t *list)
 	count = collect(list, items);
 	if (count > 0)
 		add_groups(p, items, count, groups);
-	buf_addf(p->b, "   full list: weir show --json\n");
 }

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/* weir recover: what a crash left behind, in the kernel and on disk. */
+#include <argp.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "user/base/cleanup.h"
+#include "user/base/escape.h"
+#include "user/base/fsio.h"
+#include "user/cli/cmd.h"
+#include "user/cli/runs.h"
+#include "user/cli/say.h"
+#include "user/kern/recover.h"
+
+#define KILL_MS 10000
+#define CGROUPS "/sys/fs/cgroup/weir"
+
+enum {
+	OPT_KILL = 256
+};
+
+/* Exit status when something is left that a person must decide about. */
+enum {
+	RECOVER_LEFT = 1
+};
+
+struct recovery {
+	unsigned int done; /* things that were lifted */
+	unsigned int left; /* things that stay */
+	unsigned int members_left;
+};
+
+static const struct argp_option options[] = {
+	{ "kill", OPT_KILL, NULL, 0, "End processes that are left from dead runs", 0 },
+	{ 0 },
+};
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	bool *kill = state->input;
+
+	(void)arg;
+	switch (key) {
+	case OPT_KILL:
+		*kill = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		argp_error(state, "takes no arguments");
+		return EINVAL;
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+static void on_stale(const struct kern_stale *stale, void *arg)
+{
+	struct recovery *r = arg;
+
+	if (stale->freed) {
+		r->done++;
+		printf("slot %u: its collector is gone; freed", stale->slot);
+		if (stale->live)
+			printf(", after %llu processes and threads were ended",
+			       (unsigned long long)stale->live);
+		printf("\n");
+		return;
+	}
+	r->left++;
+	r->members_left++;
+	printf("slot %u: its collector is gone, %llu processes and threads are left and denied "
+	       "everything:",
+	       stale->slot, (unsigned long long)stale->live);
+	for (size_t i = 0; i < KERN_STALE_PIDS && stale->pids[i]; i++)
+		printf(" %u", stale->pids[i]);
+	printf("\n");
+}
+
+static void tell_lock(const struct rundir_lock_info *lock, const char *what)
+{
+	const char *path = lock->path ? lock->path : "a workspace that it does not name";
+	size_t size = 4 * strlen(path) + 1;
+	cleanup_free char *safe = malloc(size);
+
+	if (safe)
+		escape_bytes(path, strlen(path), safe, size);
+	printf("lock %s of %s (run %s): %s\n", lock->name, safe ? safe : "", lock->run, what);
+}
+
+/* Locks of dead runs stay while members are left, which may be those of the same run. */
+static int lift_locks(const char *state, const struct rundir_locks *locks, struct recovery *r,
+		      struct weir_err *e)
+{
+	for (size_t i = 0; i < locks->count; i++) {
+		const struct rundir_lock_info *lock = &locks->items[i];
+		int err;
+
+		if (lock->state == RUNDIR_LOCK_LIVE)
+			continue;
+		if (r->members_left && lock->state != RUNDIR_LOCK_OLD) {
+			tell_lock(lock, "stays, since processes of dead runs are left");
+			r->left++;
+			continue;
+		}
+		err = rundir_lock_lift(state, lock, e);
+		if (err < 0)
+			return err;
+		tell_lock(lock, "lifted");
+		r->done++;
+	}
+	return 0;
+}
+
+typedef int remove_fn(int dirfd, const char *id);
+
+static int remove_group(int dirfd, const char *id)
+{
+	return unlinkat(dirfd, id, AT_REMOVEDIR) < 0 ? -errno : 0;
+}
+
+static int remove_tree(int dirfd, const char *id)
+{
+	return fsio_remove_tree(dirfd, id, NULL);
+}
+
+/* What dead runs left in a directory, under their ids. */
+static void clear_directory(const char *path, const struct rundir_locks *locks, remove_fn *remove,
+			    struct recovery *r)
+{
+	cleanup_closedir DIR *dir = opendir(path);
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir))) {
+		int err;
+
+		if (!rundir_id_is_valid(entry->d_name) || runs_is_active(locks, entry->d_name))
+			continue;
+		err = remove(dirfd(dir), entry->d_name);
+		printf("%s/%s: %s\n", path, entry->d_name, err < 0 ? strerror(-err) : "removed");
+		r->done += err == 0;
+		r->left += err < 0;
+	}
+}
+
+static int recover(bool kill, struct recovery *r, struct weir_err *e)
+{
+	cleanup_rundir_locks struct rundir_locks locks = { 0 };
+	cleanup_free char *state = NULL, *temporary = NULL;
+	int err = rundir_state(&state, e);
+
+	if (err == 0)
+		err = kern_recover(kill, KILL_MS, on_stale, r, e);
+	if (err >= 0)
+		err = rundir_locks(state, &locks, e);
+	if (err == 0)
+		err = lift_locks(state, &locks, r, e);
+	if (err < 0)
+		return err;
+	if (asprintf(&temporary, "%s/tmp", state) < 0)
+		return err_set(e, -ENOMEM, "out of memory");
+	if (!r->members_left)
+		clear_directory(temporary, &locks, remove_tree, r);
+	clear_directory(CGROUPS, &locks, remove_group, r);
+	return 0;
+}
+
+int cmd_recover(int argc, char **argv)
+{
+	static const struct argp argp = {
+		options,
+		parse_option,
+		NULL,
+		"Cleans up after a crash: slots and seals in the kernel whose collector is gone, "
+		"locks of workspaces, temporary directories. Runs that are alive are not touched.",
+		NULL,
+		NULL,
+		NULL
+	};
+	struct recovery r = { 0 };
+	struct weir_err e = { 0 };
+	bool kill = false;
+
+	if (argp_parse(&argp, argc, argv, 0, NULL, &kill))
+		return CLI_USAGE;
+	if (geteuid() != 0) {
+		err_set(&e, -EPERM, "weir recover needs root: run it with sudo");
+		return say_error(&e);
+	}
+	if (recover(kill, &r, &e) < 0)
+		return say_error(&e);
+	if (r.members_left)
+		printf("`weir recover --kill` ends what is left\n");
+	else if (!r.done && !r.left)
+		printf("nothing to recover\n");
+	return r.left ? RECOVER_LEFT : CLI_OK;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/* weir show: what a run did, once more. */
+#include <argp.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "user/base/cleanup.h"
+#include "user/cli/cmd.h"
+#include "user/cli/runs.h"
+#include "user/cli/say.h"
+#include "user/report/report.h"
+
+struct show_options {
+	const char *run;
+	bool json;
+};
+
+static const struct argp_option options[] = {
+	{ "json", 'j', NULL, 0, "Print the whole run.json (schema weir.run/1)", 0 },
+	{ 0 },
+};
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct show_options *o = state->input;
+
+	switch (key) {
+	case 'j':
+		o->json = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (o->run)
+			argp_error(state, "one run at a time");
+		o->run = arg;
+		return 0;
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+static int show(const struct show_options *o, struct weir_err *e)
+{
+	cleanup_rundir struct rundir run = { .fd = -1 };
+	cleanup_buf struct buf text = { 0 };
+	cleanup_free char *state = NULL;
+	json_t *json = NULL;
+	int status;
+
+	if (runs_open(o->run, &state, &run, e) < 0 || runs_read(&run, &json, e) < 0)
+		return say_error(e);
+	if (o->json)
+		status = say_json(json);
+	else if (report_from_json(json, isatty(STDOUT_FILENO), &text, e) < 0)
+		status = text.failed ? say_text(&text) : say_error(e);
+	else
+		status = say_text(&text);
+	json_decref(json);
+	return status;
+}
+
+int cmd_show(int argc, char **argv)
+{
+	static const struct argp argp = {
+		options,
+		parse_option,
+		"[RUN]",
+		"Tells what a run did. RUN is its id or the beginning of it; the default is the "
+		"last run.",
+		NULL,
+		NULL,
+		NULL
+	};
+	struct show_options o = { 0 };
+	struct weir_err e = { 0 };
+
+	if (argp_parse(&argp, argc, argv, 0, NULL, &o))
+		return CLI_USAGE;
+	return show(&o, &e);
+}
