@@ -67,16 +67,16 @@ int BPF_PROG(weir_remove_acl, void *idmap, struct dentry *dentry)
 static __always_inline bool is_reading_ioctl(__u32 cmd)
 {
 	switch (cmd) {
-	case 0x5401: /* TCGETS */
-	case 0x5413: /* TIOCGWINSZ */
-	case 0x5421: /* FIONBIO */
-	case 0x541b: /* FIONREAD */
-	case 0x5450: /* FIONCLEX */
-	case 0x5451: /* FIOCLEX */
-	case 0x5452: /* FIOASYNC */
-	case 0x5460: /* FIOQSIZE */
-	case 0x540f: /* TIOCGPGRP */
-	case 0x2: /* FIGETBSZ */
+	case 0x5401:	 /* TCGETS */
+	case 0x5413:	 /* TIOCGWINSZ */
+	case 0x5421:	 /* FIONBIO */
+	case 0x541b:	 /* FIONREAD */
+	case 0x5450:	 /* FIONCLEX */
+	case 0x5451:	 /* FIOCLEX */
+	case 0x5452:	 /* FIOASYNC */
+	case 0x5460:	 /* FIOQSIZE */
+	case 0x540f:	 /* TIOCGPGRP */
+	case 0x2:	 /* FIGETBSZ */
 	case 0x80086601: /* FS_IOC_GETFLAGS */
 	case 0x80046601: /* FS_IOC32_GETFLAGS */
 	case 0x80087601: /* FS_IOC_GETVERSION */
@@ -87,7 +87,7 @@ static __always_inline bool is_reading_ioctl(__u32 cmd)
 	case 0x80111500: /* FS_IOC_GETFSUUID */
 	case 0x802c542a: /* TCGETS2 */
 	case 0xc4009420: /* BTRFS_IOC_TREE_SEARCH_V2 */
-	case 0x9201: /* BTRFS_IOC_SYNC, by number */
+	case 0x9201:	 /* BTRFS_IOC_SYNC, by number */
 		return true;
 	}
 	return false;

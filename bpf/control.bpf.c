@@ -54,7 +54,8 @@ int weir_bind(struct weir_bind *ctx)
 	ctx->ret_writecount = BPF_CORE_READ(inode, i_writecount.counter);
 	ctx->ret_mapcount = BPF_CORE_READ(inode, i_mapping, i_mmap_writable.counter);
 	ctx->ret_cred = 0;
-	if (o->magic == 0x794c7630 && bpf_core_field_exists(((struct ovl_fs___weir *)0)->creator_cred)) {
+	if (o->magic == 0x794c7630 &&
+	    bpf_core_field_exists(((struct ovl_fs___weir *)0)->creator_cred)) {
 		struct ovl_fs___weir *ofs = BPF_CORE_READ(sb, s_fs_info);
 
 		ctx->ret_cred = (__u64)BPF_CORE_READ(ofs, creator_cred);

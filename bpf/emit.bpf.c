@@ -136,7 +136,8 @@ static long climb_step(__u32 i, void *arg)
 	at = (at + c->base) & 0x7fff;
 	if (at > sizeof(buf->bytes) - WEIR_NAME_MAX)
 		return 1;
-	len = bpf_probe_read_kernel_str(&buf->bytes[at], WEIR_NAME_MAX, BPF_CORE_READ(d, d_name.name));
+	len = bpf_probe_read_kernel_str(&buf->bytes[at], WEIR_NAME_MAX,
+					BPF_CORE_READ(d, d_name.name));
 	/* a name that fills the room was cut: FUSE allows more than NAME_MAX */
 	if (len <= 0 || len >= WEIR_NAME_MAX + 1 || BPF_CORE_READ(d, d_name.len) >= WEIR_NAME_MAX) {
 		c->truncated = 1;
@@ -207,7 +208,7 @@ static __always_inline void put_op(struct weir_opev *op, struct weir_note *note)
 	op->have = note->have;
 	op->rule = note->rule;
 	op->aux = note->aux;
-	op->error = 0;
+	op->error = note->error;
 	op->first_len = 0;
 	op->second_len = 0;
 }
@@ -304,8 +305,8 @@ __noinline int weir_emit_exec(struct weir_life *life)
 	fill_head(&buf->head, WEIR_RECORD_EXEC, slot, life->task);
 	put_object(&buf->exec.exe, life->dentry, 0);
 	buf->exec.path_len = put_path(&c, life->dentry, 0);
-	buf->exec.flags = (c.truncated ? WEIR_EV_TRUNCATED : 0) |
-			  (c.unresolved ? WEIR_EV_UNRESOLVED : 0);
+	buf->exec.flags =
+		(c.truncated ? WEIR_EV_TRUNCATED : 0) | (c.unresolved ? WEIR_EV_UNRESOLVED : 0);
 	put_args(buf, life->task, buf->exec.path_len);
 	len = sizeof(struct weir_execev) + buf->exec.path_len + buf->exec.args_len;
 	ret = submit(buf, slot, WEIR_HOOK_PROCESS_EXEC, len, false);

@@ -6,7 +6,6 @@ static __always_inline int run_file(struct file *file)
 {
 	struct inode *inode = file->f_inode;
 	struct dentry *dentry = file->f_path.dentry;
-	struct super_block *sb = dentry->d_sb;
 	struct weir_ask ask;
 
 	if (!weir_enter(&ask, WEIR_HOOK_BPRM_CHECK, WEIR_OP_EXEC) || !ask.member)
@@ -14,9 +13,7 @@ static __always_inline int run_file(struct file *file)
 	ask.note.first = (__u64)dentry;
 	ask.note.inode = (__u64)inode;
 	weir_look(&ask, dentry, WEIR_RIGHT_EXEC, WEIR_EV_BAD_FIRST);
-	/* memfd: on a tmpfs or hugetlbfs that is mounted nowhere */
-	if (ask.note.kind != WEIR_KIND_NONE && dentry->d_parent == dentry && dentry != sb->s_root &&
-	    (sb->s_magic == TMPFS_MAGIC || sb->s_magic == HUGETLBFS_MAGIC))
+	if (ask.note.kind != WEIR_KIND_NONE && weir_is_memfd(dentry))
 		ask.note.kind = WEIR_KIND_EXEC_MEMFD;
 	if (ask.note.kind == WEIR_KIND_NONE && ask.run && !(ask.run->flags & WEIR_RUN_DEAD))
 		return weir_pass(&ask);

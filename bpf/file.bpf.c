@@ -5,7 +5,7 @@
  */
 #include "bpf/lib/decide.bpf.h"
 
-#define MINOR(rdev) ((rdev) & 0xfffff)
+#define MINOR(rdev) ((rdev)&0xfffff)
 #define MAJOR(rdev) ((rdev) >> 20)
 
 /* Kinds of their own: not files of a tree, and harmless in themselves. */
@@ -80,9 +80,31 @@ static __always_inline __u32 rights_of_open(struct weir_ask *ask, struct file *f
 		return file->f_flags & O_TMPFILE_BIT ? WEIR_RIGHT_CREATE : 0;
 	if (mode & FMODE_READ)
 		want |= WEIR_RIGHT_READ;
-	if (magic == PROC_MAGIC && (!(want & WEIR_RIGHT_WRITE) || is_own_proc(inode, ask->note.slot)))
+	if (magic == PROC_MAGIC &&
+	    (!(want & WEIR_RIGHT_WRITE) || is_own_proc(inode, ask->note.slot)))
 		return 0;
 	return want ? want | device_right(ask, inode) : 0;
+}
+
+/* Was this name judged as a creation by the same call? Then it existed: take that back. The
+ * comparison is by name and place too, since an address can be used again. */
+static __always_inline bool take_back_creation(struct weir_ask *ask, struct dentry *dentry)
+{
+	struct weir_task *member = ask->member;
+	__u32 kind;
+
+	if (!member || member->spec_dentry != (__u64)dentry ||
+	    member->spec_parent != (__u64)dentry->d_parent ||
+	    member->spec_name != dentry->d_name.hash_len)
+		return false;
+	kind = member->spec_kind;
+	member->spec_dentry = 0;
+	member->spec_kind = 0;
+	if (kind && ask->run)
+		__sync_fetch_and_add(&ask->run->latch[kind & 31], -1);
+	ask->note.flags |= WEIR_EV_EXISTED;
+	ask->note.error = kind;
+	return true;
 }
 
 static __always_inline int use_file(struct file *file, __u16 hook, __u16 op)
@@ -90,6 +112,7 @@ static __always_inline int use_file(struct file *file, __u16 hook, __u16 op)
 	struct inode *inode = file->f_inode;
 	struct dentry *dentry = file->f_path.dentry;
 	struct weir_ask ask;
+	bool existed;
 	__u32 want;
 
 	if (!weir_enter(&ask, hook, op))
@@ -101,7 +124,7 @@ static __always_inline int use_file(struct file *file, __u16 hook, __u16 op)
 		return weir_pass(&ask);
 	}
 	want = rights_of_open(&ask, file, inode, inode->i_sb->s_magic);
-	if (!want)
+	if (!want || weir_is_memfd(dentry))
 		return weir_pass(&ask);
 	ask.note.first = (__u64)dentry;
 	ask.note.inode = (__u64)inode;
@@ -116,9 +139,10 @@ static __always_inline int use_file(struct file *file, __u16 hook, __u16 op)
 	}
 	if (ask.member && file->f_flags & O_TRUNC)
 		ask.member->trunc_inode = (__u64)inode;
+	existed = take_back_creation(&ask, dentry);
 	weir_look(&ask, dentry, want, WEIR_EV_BAD_FIRST);
 	/* allowed reads are no mutation */
-	if (want == WEIR_RIGHT_READ && ask.note.kind == WEIR_KIND_NONE && ask.run &&
+	if (want == WEIR_RIGHT_READ && ask.note.kind == WEIR_KIND_NONE && !existed && ask.run &&
 	    !(ask.run->flags & WEIR_RUN_DEAD))
 		return weir_pass(&ask);
 	return weir_leave(&ask);
@@ -131,9 +155,10 @@ int BPF_PROG(weir_file_open, struct file *file)
 	if ((__u32)file->f_mode & FMODE_CREATED) {
 		struct weir_ask ask;
 
-		if (weir_enter(&ask, WEIR_HOOK_FILE_OPEN, WEIR_OP_CREATE) && ask.member)
-			return weir_pass(&ask);
-		return 0;
+		if (!weir_enter(&ask, WEIR_HOOK_FILE_OPEN, WEIR_OP_CREATE) || !ask.member)
+			return 0;
+		ask.member->spec_dentry = 0;
+		return weir_pass(&ask);
 	}
 	WEIR_ANSWER(use_file(file, WEIR_HOOK_FILE_OPEN, WEIR_OP_WRITE));
 }

@@ -39,20 +39,41 @@ int BPF_PROG(weir_task_kill, struct task_struct *target, struct kernel_siginfo *
 	WEIR_ANSWER(refuse_member(WEIR_HOOK_TASK_KILL, WEIR_OP_SIGNAL, WEIR_KIND_TAMPER, sig));
 }
 
+/* Reading or writing another process (ptrace, /proc/PID/mem, process_vm_*, pidfd_getfd):
+ * allowed among members, a finding against anybody else. The object is the program that
+ * the target runs. */
+static __always_inline int attach_to(struct task_struct *target)
+{
+	struct weir_task *entry = weir_task_of(target);
+	struct weir_ask ask;
+
+	if (!weir_enter(&ask, WEIR_HOOK_PTRACE, WEIR_OP_PTRACE) || !ask.member)
+		return 0;
+	if (entry && entry->role != WEIR_ROLE_COLLECTOR && entry->slot == ask.note.slot)
+		return weir_pass(&ask);
+	ask.note.kind = WEIR_KIND_MEMORY_ACCESS;
+	ask.note.first = (__u64)BPF_CORE_READ(target, mm, exe_file, f_path.dentry);
+	ask.note.aux = target->tgid;
+	ask.note.flags |= WEIR_EV_BAD_FIRST;
+	return weir_leave(&ask);
+}
+
 SEC("lsm/ptrace_access_check")
 int BPF_PROG(weir_ptrace, struct task_struct *target, unsigned int mode)
 {
-	if (!is_collector(target))
-		return 0;
-	/* ps looks at everybody this way: refuse, but it is no finding */
-	if (mode & PTRACE_MODE_NOAUDIT) {
+	if (is_collector(target)) {
+		/* ps looks at everybody, but does not attach: refused, yet no finding */
+		if (mode & PTRACE_MODE_ATTACH)
+			WEIR_ANSWER(refuse_member(WEIR_HOOK_PTRACE, WEIR_OP_PTRACE,
+						  WEIR_KIND_TAMPER, target->tgid));
 		if (!weir_member())
 			return 0;
 		asm volatile("" ::: "memory");
 		return -EPERM;
 	}
-	WEIR_ANSWER(refuse_member(WEIR_HOOK_PTRACE, WEIR_OP_PTRACE, WEIR_KIND_TAMPER,
-				  target->tgid));
+	if (!(mode & PTRACE_MODE_ATTACH) || (mode & PTRACE_MODE_NOAUDIT))
+		return 0;
+	WEIR_ANSWER(attach_to(target));
 }
 
 /* F_SETOWN and F_SETSIG make the kernel send a signal that task_kill never sees. The

@@ -5,6 +5,30 @@
  */
 #include "bpf/lib/decide.bpf.h"
 
+/* The kernel asks before it knows whether the name exists; file_open tells. */
+static __always_inline int create_file(struct dentry *dentry, __u32 mode)
+{
+	struct weir_ask ask;
+	int deny;
+
+	if (!weir_enter(&ask, WEIR_HOOK_PATH_MKNOD, WEIR_OP_CREATE))
+		return 0;
+	if (ask.member && weir_is_overlay_layer())
+		return weir_pass(&ask);
+	ask.note.first = (__u64)dentry;
+	ask.note.aux = mode;
+	ask.note.flags = WEIR_EV_SPECULATIVE;
+	weir_look(&ask, dentry, WEIR_RIGHT_CREATE, WEIR_EV_BAD_FIRST);
+	deny = weir_leave(&ask);
+	if (ask.member) {
+		ask.member->spec_dentry = (__u64)dentry;
+		ask.member->spec_parent = (__u64)dentry->d_parent;
+		ask.member->spec_name = dentry->d_name.hash_len;
+		ask.member->spec_kind = ask.note.flags & WEIR_EV_FINDING ? ask.note.kind : 0;
+	}
+	return deny;
+}
+
 SEC("lsm/path_mknod")
 int BPF_PROG(weir_path_mknod, struct path *dir, struct dentry *dentry, umode_t mode,
 	     unsigned int dev)
@@ -14,7 +38,7 @@ int BPF_PROG(weir_path_mknod, struct path *dir, struct dentry *dentry, umode_t m
 	__u16 op = WEIR_OP_MKNOD;
 
 	if (type == 0 || type == S_IFREG)
-		op = WEIR_OP_CREATE;
+		WEIR_ANSWER(create_file(dentry, mode));
 	if (type == S_IFCHR || type == S_IFBLK)
 		want |= WEIR_RIGHT_DEVICE;
 	WEIR_ANSWER(weir_one(WEIR_HOOK_PATH_MKNOD, op, dentry, want, mode));
@@ -36,8 +60,7 @@ int BPF_PROG(weir_path_symlink, struct path *dir, struct dentry *dentry, const c
 SEC("lsm/path_unlink")
 int BPF_PROG(weir_path_unlink, struct path *dir, struct dentry *dentry)
 {
-	WEIR_ANSWER(
-		weir_one(WEIR_HOOK_PATH_UNLINK, WEIR_OP_UNLINK, dentry, WEIR_RIGHT_DELETE, 0));
+	WEIR_ANSWER(weir_one(WEIR_HOOK_PATH_UNLINK, WEIR_OP_UNLINK, dentry, WEIR_RIGHT_DELETE, 0));
 }
 
 SEC("lsm/path_rmdir")
@@ -75,7 +98,7 @@ static __always_inline int link_names(struct dentry *old, struct dentry *new)
 	if (ask.member && weir_is_overlay_layer())
 		return weir_pass(&ask);
 	ask.note.first = (__u64)old;
-	ask.note.second = (__u64)new;
+	ask.note.second = (__u64) new;
 	/* a nameless temporary file has no place that could object */
 	if (inode && inode->i_nlink > 0)
 		weir_look(&ask, old, WEIR_RIGHT_LINK, WEIR_EV_BAD_FIRST);
@@ -110,7 +133,7 @@ static __always_inline int rename_names(struct dentry *old, struct dentry *new, 
 		source |= WEIR_RIGHT_CREATE;
 	}
 	ask.note.first = (__u64)old;
-	ask.note.second = (__u64)new;
+	ask.note.second = (__u64) new;
 	ask.note.aux = flags;
 	weir_look(&ask, old, source, WEIR_EV_BAD_FIRST);
 	weir_look(&ask, new, target, WEIR_EV_BAD_SECOND);

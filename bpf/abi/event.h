@@ -124,6 +124,11 @@ enum weir_outcome {
 #define WEIR_EV_SEALED (1u << 7)      /* met a seal */
 #define WEIR_EV_HARDLINK (1u << 8)    /* the object has names that the run did not make */
 #define WEIR_EV_UNMARKED (1u << 9)    /* no rule applied: the run's default rights */
+/* An open with O_CREAT is judged as a creation before the kernel looks whether the name
+ * exists. If it does, the open that follows from the same thread says so and takes the
+ * creation back; its `error` holds the kind of finding that is taken back, 0 if none. */
+#define WEIR_EV_SPECULATIVE (1u << 10)
+#define WEIR_EV_EXISTED (1u << 11)
 
 struct weir_head {
 	__u16 version; /* WEIR_ABI_VERSION */
@@ -166,7 +171,7 @@ struct weir_opev {
 	__u32 have; /* rights found */
 	__u32 rule; /* policy rule that gave them, 0: none */
 	__u32 aux;  /* open flags, ATTR_*, ioctl command, signal, bpf command, target tgid */
-	__u32 error;
+	__u32 error; /* with WEIR_EV_EXISTED: the kind taken back */
 	struct weir_object first;
 	struct weir_object second; /* rename: target; link: new name */
 	__u32 first_len;           /* bytes of the first path in the data */

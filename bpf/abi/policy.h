@@ -97,8 +97,14 @@ struct weir_task {
 	__u32 pid;
 	__u64 start_ns;
 	__u64 trunc_inode; /* opened with O_TRUNC: the truncation that follows is the same operation */
+	/* last speculative creation: name, place, and the kind of finding it was */
+	__u64 spec_dentry;
+	__u64 spec_parent;
+	__u64 spec_name;
+	__u32 spec_kind;
+	__u32 pad;
 };
-WEIR_ASSERT_SIZE(struct weir_task, 32);
+WEIR_ASSERT_SIZE(struct weir_task, 64);
 
 /* Links that members of a run made to one inode, keyed by the inode's address. */
 struct weir_links {

@@ -32,6 +32,7 @@
 #define ATTR_SIZE (1 << 3)
 #define ATTR_FORCE (1 << 9)
 
+#define PTRACE_MODE_ATTACH 0x02
 #define PTRACE_MODE_NOAUDIT 0x04
 #define RENAME_EXCHANGE 2
 #define CLONE_THREAD 0x00010000
@@ -64,6 +65,15 @@ union shortname_store___new {
 struct dentry___shortname {
 	union shortname_store___new d_shortname;
 } __attribute__((preserve_access_index));
+
+/* A memfd: on a tmpfs or hugetlbfs that is mounted nowhere, below no directory. */
+static __always_inline bool weir_is_memfd(struct dentry *dentry)
+{
+	struct super_block *sb = dentry->d_sb;
+
+	return dentry->d_parent == dentry && dentry != sb->s_root &&
+	       (sb->s_magic == TMPFS_MAGIC || sb->s_magic == HUGETLBFS_MAGIC);
+}
 
 /* First byte of a short name. For a name of 32 bytes or more it may be anything. */
 static __always_inline unsigned char weir_first_byte(struct dentry *dentry)

@@ -131,8 +131,8 @@ static __always_inline void weir_look_member(struct weir_ask *ask, struct dentry
 	__u32 have, missing;
 
 	weir_walk(&where, dentry, ask->note.slot, mutate);
-	have = where.flags & WHERE_FOUND ? where.rule.rights :
-					   weir_default_rights(ask, &where, sb->s_dev);
+	have = where.flags & WHERE_FOUND ? where.rule.rights
+					 : weir_default_rights(ask, &where, sb->s_dev);
 	if (!(where.flags & WHERE_FOUND))
 		ask->note.flags |= WEIR_EV_UNMARKED;
 	if (mutate && weir_foreign_links(ask, &where, dentry)) {

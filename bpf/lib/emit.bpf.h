@@ -23,6 +23,7 @@ struct weir_note {
 	__u32 have;
 	__u32 rule;
 	__u32 aux;
+	__u32 error;
 };
 
 /* Writes one operation record for note. Returns 0, or 1 when it could not be written;

@@ -13,13 +13,13 @@
 #include "bpf/lib/task.bpf.h"
 
 /* weir_where.flags */
-#define WHERE_FOUND (1u << 0)        /* a rule applies */
+#define WHERE_FOUND (1u << 0)	     /* a rule applies */
 #define WHERE_DISCONNECTED (1u << 1) /* no path to the root: no rights */
 #define WHERE_TOO_DEEP (1u << 2)     /* more levels than a walk climbs: no rights */
 #define WHERE_OWN_RULE (1u << 3)     /* the rule is the object's own */
-#define WHERE_CONTROL (1u << 4)      /* a control name on the way */
-#define WHERE_FIXED (1u << 5)        /* root of a rule or above one: must stay in place */
-#define WHERE_GIT (1u << 6)          /* .git on the way: place decides (internal) */
+#define WHERE_CONTROL (1u << 4)	     /* a control name on the way */
+#define WHERE_FIXED (1u << 5)	     /* root of a rule or above one: must stay in place */
+#define WHERE_GIT (1u << 6)	     /* .git on the way: place decides (internal) */
 
 /* A kernel string. Addresses travel in records on the stack (see emit.bpf.h). */
 struct weir_name {

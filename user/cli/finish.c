@@ -200,6 +200,7 @@ int session_finish(struct session *s, enum verdict_value *ret_verdict, struct we
 		session_doubt(s, "hashing the workspace: %s", doubt.text);
 	prove_end(s);
 	drain(s);
+	pipe_settle(&s->pipe);
 	settle(s, &run);
 	err = pipe_json(&s->pipe, VERDICT_END, end_record(s, &run));
 	if (err < 0)

@@ -9,7 +9,7 @@
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "records are little endian");
 
-#define ALL_FLAGS ((WEIR_EV_UNMARKED << 1) - 1)
+#define ALL_FLAGS ((WEIR_EV_EXISTED << 1) - 1)
 #define RIGHTS_BIT(id, bit, name) | WEIR_RIGHT_##id
 #define ALL_RIGHTS (0u WEIR_RIGHTS(RIGHTS_BIT))
 

@@ -66,11 +66,12 @@ static const struct {
 	uint32_t flag;
 	const char *name;
 } flags[] = {
-	{ WEIR_EV_FINDING, "finding" },	      { WEIR_EV_BAD_FIRST, "bad-first" },
-	{ WEIR_EV_BAD_SECOND, "bad-second" }, { WEIR_EV_CANARY, "canary" },
-	{ WEIR_EV_TRUNCATED, "truncated" },   { WEIR_EV_UNRESOLVED, "unresolved" },
-	{ WEIR_EV_OUTSIDER, "outsider" },     { WEIR_EV_SEALED, "sealed" },
-	{ WEIR_EV_HARDLINK, "hardlink" },     { WEIR_EV_UNMARKED, "unmarked" },
+	{ WEIR_EV_FINDING, "finding" },		{ WEIR_EV_BAD_FIRST, "bad-first" },
+	{ WEIR_EV_BAD_SECOND, "bad-second" },	{ WEIR_EV_CANARY, "canary" },
+	{ WEIR_EV_TRUNCATED, "truncated" },	{ WEIR_EV_UNRESOLVED, "unresolved" },
+	{ WEIR_EV_OUTSIDER, "outsider" },	{ WEIR_EV_SEALED, "sealed" },
+	{ WEIR_EV_HARDLINK, "hardlink" },	{ WEIR_EV_UNMARKED, "unmarked" },
+	{ WEIR_EV_SPECULATIVE, "speculative" }, { WEIR_EV_EXISTED, "existed" },
 };
 
 static const char *get(const char *const *table, size_t count, unsigned int id)

@@ -128,6 +128,17 @@ static void check_order(struct verdict *v, unsigned int type)
 		verdict_add_reason(v, VERDICT_REASON_ORDER, "a record follows the end");
 }
 
+/* The creation that was judged before was none: its finding goes, in the kernel's latch too. */
+static void take_back(struct verdict *v, const struct event *e)
+{
+	if (e->op.error >= WEIR_KIND_COUNT || v->found[e->op.error] == 0)
+		verdict_add_reason(v, VERDICT_REASON_RECORD,
+				   "record %llu takes back a finding that was not made",
+				   (unsigned long long)e->head.seq);
+	else
+		v->found[e->op.error]--;
+}
+
 void verdict_add_event(struct verdict *v, const struct event *e)
 {
 	check_order(v, VERDICT_EVENT);
@@ -142,6 +153,8 @@ void verdict_add_event(struct verdict *v, const struct event *e)
 	v->read[e->op.hook]++;
 	if (event_is_finding(e))
 		v->found[e->op.kind]++;
+	if ((e->op.flags & WEIR_EV_EXISTED) && e->op.error)
+		take_back(v, e);
 }
 
 void verdict_add_refused(struct verdict *v, const struct event_why *why)

@@ -26,6 +26,7 @@ int pipe_init(struct pipe *p, struct trace_writer *trace, struct mounts *mounts,
 
 void pipe_done(struct pipe *p)
 {
+	pending_done(&p->pending);
 	findings_free(p->findings);
 	lineage_free(p->lineage);
 	for (size_t i = 0; i < p->wants.count; i++)
@@ -96,12 +97,58 @@ static void want_of(struct pipe *p, const struct event *e)
 		want(p, e->op.second.dev, path, missing);
 }
 
+/* What an operation means: a finding, or a wish of a run without policy. */
+static void conclude(struct pipe *p, const struct event *e, struct lineage_proc *proc)
+{
+	size_t before = findings_count(p->findings);
+
+	if (event_is_finding(e)) {
+		if (findings_add_event(p->findings, e, proc) < 0)
+			verdict_add_reason(&p->verdict, VERDICT_REASON_COLLECTOR,
+					   "out of memory for findings");
+		tell(p, before);
+	} else if (p->verdict.mode == WEIR_MODE_TRACE) {
+		want_of(p, e);
+	}
+}
+
+/* Concludes a held creation that was one after all. */
+static void release(struct pipe *p, const void *bytes, size_t len)
+{
+	struct lineage_proc *proc = NULL;
+	struct event_why why = { 0 };
+	struct event e;
+
+	if (event_decode(bytes, len, &e, &why) == 0 && lineage_add(p->lineage, &e, &proc) == 0)
+		conclude(p, &e, proc);
+}
+
+void pipe_settle(struct pipe *p)
+{
+	void *bytes;
+	size_t len;
+
+	while ((len = pending_take(&p->pending, 0, &bytes)) > 0) {
+		release(p, bytes, len);
+		free(bytes);
+	}
+}
+
+/* The thread's next event decides about the creation that it has pending. */
+static void decide_pending(struct pipe *p, const struct event *e)
+{
+	cleanup_free void *bytes = NULL;
+	size_t len = pending_take(&p->pending, e->head.pid, &bytes);
+
+	if (len > 0 && !(e->head.type == WEIR_RECORD_OP && (e->op.flags & WEIR_EV_EXISTED)))
+		release(p, bytes, len);
+}
+
 void pipe_event(struct pipe *p, const void *bytes, size_t len)
 {
 	struct lineage_proc *proc = NULL;
 	struct event_why why = { 0 };
 	struct event e;
-	size_t before = findings_count(p->findings);
 
 	write_trace(p, TRACE_EVENT, bytes, len);
 	if (event_decode(bytes, len, &e, &why) < 0) {
@@ -109,6 +156,7 @@ void pipe_event(struct pipe *p, const void *bytes, size_t len)
 		return;
 	}
 	verdict_add_event(&p->verdict, &e);
+	decide_pending(p, &e);
 	if (lineage_add(p->lineage, &e, &proc) < 0)
 		verdict_add_reason(&p->verdict, VERDICT_REASON_COLLECTOR,
 				   "too many processes to remember who is whose child");
@@ -116,14 +164,8 @@ void pipe_event(struct pipe *p, const void *bytes, size_t len)
 		return;
 	if (e.op.outcome == WEIR_OUTCOME_PASSED && !(e.op.flags & WEIR_EV_CANARY))
 		p->mutations++;
-	if (event_is_finding(&e)) {
-		if (findings_add_event(p->findings, &e, proc) < 0)
-			verdict_add_reason(&p->verdict, VERDICT_REASON_COLLECTOR,
-					   "out of memory for findings");
-		tell(p, before);
-	} else if (p->verdict.mode == WEIR_MODE_TRACE) {
-		want_of(p, &e);
-	}
+	if (!pending_is_open(&e) || !pending_hold(&p->pending, e.head.pid, bytes, len))
+		conclude(p, &e, proc);
 }
 
 int pipe_json(struct pipe *p, enum verdict_input type, json_t *json)

@@ -16,6 +16,7 @@
 #include "user/event/lineage.h"
 #include "user/event/mounts.h"
 #include "user/event/verdict.h"
+#include "user/pipe/pending.h"
 #include "user/policy/suggest.h"
 #include "user/trace/writer.h"
 
@@ -36,6 +37,7 @@ struct pipe {
 	struct findings *findings;
 	struct verdict verdict;
 	struct pipe_wants wants;
+	struct pending pending;
 	pipe_alert_fn *alert;
 	void *alert_arg;
 	uint64_t mutations; /* records of members' operations that passed */
@@ -51,6 +53,9 @@ void pipe_done(struct pipe *p);
 
 /* One record. Never fails: what is wrong becomes a reason of the verdict. Borrows: bytes. */
 void pipe_event(struct pipe *p, const void *bytes, size_t len);
+
+/* Makes findings of what is still held: no thread has an open under way any more. */
+void pipe_settle(struct pipe *p);
 
 /* A record of the collector itself, as JSON. type: VERDICT_START, _COVERAGE, _NOTE, _END.
  * Owns: json (a reference is taken over). Returns: 0 or -ENOMEM. */
