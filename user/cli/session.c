@@ -395,6 +395,16 @@ int session_attach(struct session *s, struct weir_err *e)
 	return 0;
 }
 
+/* A run that never began leaves nothing behind: no directory, no checkout. */
+static void forget_run(struct session *s)
+{
+	if (s->trace_fd >= 0 || !s->run.path)
+		return;
+	fsio_remove_tree(AT_FDCWD, s->run.path, NULL);
+	if (s->fresh)
+		fsio_remove_tree(AT_FDCWD, s->workspace, NULL);
+}
+
 void session_close(struct session *s)
 {
 	if (s->child.pid > 0)
@@ -407,6 +417,7 @@ void session_close(struct session *s)
 	mounts_free(s->mounts);
 	kern_close(s->kern);
 	rundir_unlock(&s->lock, NULL);
+	forget_run(s);
 	if (s->own_tmpdir)
 		fsio_remove_tree(AT_FDCWD, s->tmpdir, NULL);
 	if (s->canary_dir)
