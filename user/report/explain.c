@@ -61,7 +61,12 @@ static void add_rule(struct buf *b, const struct policy_image *im, const struct 
 	buf_addf(b, "' at ");
 	buf_add_escaped(b, im->file, strlen(im->file));
 	buf_addf(b, ":%u gives ", s->pos.line);
-	policy_add_rights(b, f->have);
+	if (f->have)
+		policy_add_rights(b, f->have);
+	else
+		buf_addf(b, "no right");
+	if (f->want & ~f->have & WEIR_RIGHT_CONTROL)
+		buf_addf(b, ", but not for control files");
 }
 
 /* Why a rule that seems to be enough was not. */

@@ -147,53 +147,51 @@ static bool is_plain(const char *s, const char *more)
 	return true;
 }
 
-/* A word that can't be taken for more than one. */
-static void add_word(struct page *p, const char *s, const char *more)
+/* A word that can't be taken for more than one, or for less. */
+static void add_word(struct page *p, const char *s, size_t len, const char *more)
 {
-	if (is_plain(s, more)) {
-		text_add(p, s);
+	char quote = memchr(s, '\'', len) ? '"' : '\'';
+
+	if (len == strlen(s) && is_plain(s, more)) {
+		add_bytes(p, s, len);
 		return;
 	}
-	buf_addf(p->b, "\"");
-	while (*s) {
-		size_t len = strcspn(s, "\"");
+	buf_addf(p->b, "%c", quote);
+	while (len > 0) {
+		const char *at = memchr(s, quote, len);
+		size_t n = at ? (size_t)(at - s) : len;
 
-		add_bytes(p, s, len);
-		s += len;
-		if (*s == '"') {
-			buf_addf(p->b, "\\x22");
-			s++;
+		add_bytes(p, s, n);
+		if (at) {
+			buf_addf(p->b, "\\x%02x", (unsigned int)quote);
+			n++;
 		}
+		s += n;
+		len -= n;
 	}
-	buf_addf(p->b, "\"");
+	buf_addf(p->b, "%c", quote);
 }
 
 void text_add_command(struct page *p, const json_t *args, size_t max)
 {
-	size_t start = p->b->len, i;
+	size_t used = 0, i;
 	const json_t *arg;
 
 	json_array_foreach (args, i, arg) {
-		const char *s = json_string_value(arg);
+		const char *s = json_is_string(arg) ? json_string_value(arg) : "";
+		size_t len = strlen(s), cut = 0;
 
-		if (!s)
-			s = "";
-		if (i > 0)
-			buf_addf(p->b, " ");
-		if (p->b->len - start + strlen(s) > max && i > 0) {
+		buf_addf(p->b, "%s", i > 0 ? " " : "");
+		if (used + len > max) {
+			while (used + cut < max)
+				cut += unit_len(s + cut, len - cut);
+			if (cut > 0)
+				add_word(p, s, cut, "");
 			buf_addf(p->b, "...");
 			return;
 		}
-		if (strlen(s) > max) {
-			size_t cut = 0;
-
-			while (cut < max)
-				cut += unit_len(s + cut, strlen(s + cut));
-			add_bytes(p, s, cut);
-			buf_addf(p->b, "...");
-			return;
-		}
-		add_word(p, s, "/:=,%~");
+		add_word(p, s, len, "/:=,%~");
+		used += len + 1;
 	}
 }
 
@@ -207,12 +205,10 @@ static void add_process(struct page *p, const json_t *process)
 	const char *slash = strrchr(exe, '/');
 	const char *name = slash && slash[1] ? slash + 1 : exe;
 
-	if (!*name)
-		name = "?";
-	if (strcmp(name, "?") == 0)
-		buf_addf(p->b, "?");
+	if (*name)
+		add_word(p, name, strlen(name), "");
 	else
-		add_word(p, name, "");
+		buf_addf(p->b, "?");
 	buf_addf(p->b, "(%" PRIu64 ")", text_number(process, "pid"));
 }
 
