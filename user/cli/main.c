@@ -9,7 +9,9 @@
 #include "user/base/escape.h"
 #include "user/cli/cmd.h"
 
-#define VERSION "0.1.0"
+#ifndef WEIR_VERSION
+#define WEIR_VERSION "0.1"
+#endif
 
 static const struct cmd commands[] = {
 	{ "run", "run a command under watch and judge what it did", cmd_run },
@@ -101,7 +103,7 @@ int main(int argc, char **argv)
 		return CLI_OK;
 	}
 	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
-		printf("weir %s (records of version %d)\n", VERSION, WEIR_ABI_VERSION);
+		printf("weir %s (records of version %d)\n", WEIR_VERSION, WEIR_ABI_VERSION);
 		return CLI_OK;
 	}
 	cmd = find_command(argv[1]);
