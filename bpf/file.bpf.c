@@ -95,7 +95,7 @@ static __always_inline bool take_back_creation(struct weir_ask *ask, struct dent
 
 	if (!member || member->spec_dentry != (__u64)dentry ||
 	    member->spec_parent != (__u64)dentry->d_parent ||
-	    member->spec_name != dentry->d_name.hash_len)
+	    member->spec_name != dentry->d_name.hash)
 		return false;
 	kind = member->spec_kind;
 	member->spec_dentry = 0;

@@ -23,7 +23,7 @@ static __always_inline int create_file(struct dentry *dentry, __u32 mode)
 	if (ask.member) {
 		ask.member->spec_dentry = (__u64)dentry;
 		ask.member->spec_parent = (__u64)dentry->d_parent;
-		ask.member->spec_name = dentry->d_name.hash_len;
+		ask.member->spec_name = dentry->d_name.hash;
 		ask.member->spec_kind = ask.note.flags & WEIR_EV_FINDING ? ask.note.kind : 0;
 	}
 	return deny;

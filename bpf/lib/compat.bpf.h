@@ -32,6 +32,8 @@
 #define ATTR_SIZE (1 << 3)
 #define ATTR_FORCE (1 << 9)
 
+#define CAP_SYS_ADMIN 21
+
 #define PTRACE_MODE_ATTACH 0x02
 #define PTRACE_MODE_NOAUDIT 0x04
 #define RENAME_EXCHANGE 2

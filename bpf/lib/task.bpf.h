@@ -46,17 +46,29 @@ static __always_inline struct weir_hookstat *weir_stat_of(struct weir_run *run, 
 	return &run->hooks[hook & 63];
 }
 
-/* An overlay acts on its layers under the credentials of who mounted it; the operation
- * itself was judged on the merged tree before. No task can take on these credentials:
- * they are a private copy inside the superblock. */
+static __always_inline bool weir_is_admin(const struct cred *cred)
+{
+	__u64 caps = 0;
+
+	bpf_core_read(&caps, sizeof(caps), &cred->cap_effective);
+	return (caps >> CAP_SYS_ADMIN) & 1 && BPF_CORE_READ(cred, user_ns, level) == 0;
+}
+
+/* An overlay acts on its layers under the credentials of who mounted it, or under a copy
+ * of them; the operation itself was judged on the merged tree before. The originals are
+ * private to the superblock, so no task can take them on. A copy is known by power that
+ * the member itself does not have: only the kernel lends it. */
 static __always_inline bool weir_is_overlay_layer(void)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	__u64 cred = (__u64)task->cred;
+	const struct cred *cred = task->cred, *own = task->real_cred;
+	__u64 key = (__u64)cred;
 
-	if (cred == (__u64)task->real_cred)
+	if (cred == own)
 		return false;
-	return bpf_map_lookup_elem(&weir_creds, &cred) != 0;
+	if (bpf_map_lookup_elem(&weir_creds, &key))
+		return true;
+	return weir_is_admin(cred) && !weir_is_admin(own);
 }
 
 #endif
