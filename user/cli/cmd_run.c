@@ -171,9 +171,9 @@ static const char *next_step(const struct session *s, enum verdict_value verdict
 	case VERDICT_CLEAN:
 		return s->base.nonce ? "promote it: weir commit -m MESSAGE" : NULL;
 	case VERDICT_VIOLATED:
-		return "look at each finding; nothing of this run can be promoted";
+		return "look at each finding; nothing of this run gets into the repository";
 	case VERDICT_INDETERMINATE:
-		return "mend the cause and run again; what can't be proven is not promoted";
+		return "mend the cause and run again; what can't be proven gets nowhere";
 	case VERDICT_UNJUDGED:
 		return "write a policy from the lines above and run again with -p FILE";
 	}
@@ -191,7 +191,7 @@ static int write_run_json(struct session *s, const struct report *r, struct weir
 	return fsio_replace(s->run.fd, "run.json", text, strlen(text), 0600, e);
 }
 
-static int report(struct session *s, enum verdict_value verdict, struct weir_err *e)
+static void report(struct session *s, enum verdict_value verdict)
 {
 	static const char *const modes[] = { "off", "trace", "observe", "enforce" };
 	const struct weir_run *run = kern_run(s->kern, s->slot.slot);
@@ -219,7 +219,7 @@ static int report(struct session *s, enum verdict_value verdict, struct weir_err
 		.coverage = s->coverage,
 		.next = next_step(s, verdict),
 	};
-	int err;
+	struct weir_err doubt = { 0 };
 
 	clock_gettime(CLOCK_REALTIME, &now);
 	r.started = s->started.tv_sec;
@@ -229,10 +229,13 @@ static int report(struct session *s, enum verdict_value verdict, struct weir_err
 	if (verdict == VERDICT_UNJUDGED &&
 	    policy_suggest(s->pipe.wants.items, s->pipe.wants.count, &env, &suggestion) == 0)
 		r.suggestion = buf_str(&suggestion);
-	err = write_run_json(s, &r, e);
+	if (write_run_json(s, &r, &doubt) < 0) {
+		session_spoil(s, &doubt);
+		r.next = next_step(s, s->pipe.verdict.value);
+		r.exit_status = exit_status(s, s->pipe.verdict.value);
+	}
 	if (!s->opt->quiet && report_summary(&r, isatty(2), &text) == 0)
 		fputs(buf_str(&text), stderr);
-	return err;
 }
 
 static int run(struct session *s, const struct run_options *o, struct weir_err *e)
@@ -247,9 +250,10 @@ static int run(struct session *s, const struct run_options *o, struct weir_err *
 		err = session_watch(s, e);
 	if (err == 0)
 		err = session_finish(s, &verdict, e);
-	if (err == 0)
-		err = report(s, verdict, e);
-	return err < 0 ? (e->exit_code ? e->exit_code : CLI_FAILED) : exit_status(s, verdict);
+	if (err < 0)
+		return e->exit_code ? e->exit_code : CLI_FAILED;
+	report(s, verdict);
+	return exit_status(s, s->pipe.verdict.value);
 }
 
 int cmd_run(int argc, char **argv)

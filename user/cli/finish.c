@@ -56,7 +56,7 @@ static void end_members(struct session *s)
 {
 	struct weir_run *run = kern_run(s->kern, s->slot.slot);
 
-	if (run->live && !s->interrupted && !s->timed_out)
+	if (run->live && !s->interrupted && !s->cut_short)
 		kern_each_member(&s->slot, note_leftover, s);
 	if (run->live && kern_kill_members(&s->slot, KILL_MS) > 0)
 		session_doubt(s, "members could not be killed");
@@ -157,6 +157,15 @@ static void prove_end(struct session *s)
 		session_doubt(s, "at the end: %s", e.text);
 }
 
+void session_spoil(struct session *s, const struct weir_err *why)
+{
+	struct verdict *v = &s->pipe.verdict;
+
+	verdict_add_reason(v, VERDICT_REASON_COLLECTOR, "%s", why->text);
+	if (v->value != VERDICT_VIOLATED)
+		v->value = VERDICT_INDETERMINATE;
+}
+
 static int write_coverage(struct session *s, struct weir_err *e)
 {
 	cleanup_free char *text = json_dumps(s->coverage, JSON_INDENT(2) | JSON_SORT_KEYS);
@@ -210,7 +219,10 @@ int session_finish(struct session *s, enum verdict_value *ret_verdict, struct we
 	if (err < 0)
 		verdict_add_reason(&s->pipe.verdict, VERDICT_REASON_COLLECTOR,
 				   "the trace could not be written: %s", s->pipe.trace_error.text);
-	*ret_verdict = verdict_finish(&s->pipe.verdict);
-	err = write_coverage(s, e);
-	return err == 0 && s->base.nonce ? statement_write(s, *ret_verdict, e) : err;
+	verdict_finish(&s->pipe.verdict);
+	if (write_coverage(s, &doubt) < 0 ||
+	    (s->base.nonce && statement_write(s, s->pipe.verdict.value, &doubt) < 0))
+		session_spoil(s, &doubt);
+	*ret_verdict = s->pipe.verdict.value;
+	return 0;
 }

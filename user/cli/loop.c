@@ -11,6 +11,7 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -99,9 +100,7 @@ static int start_child(struct session *s, struct weir_err *e)
 		.capabilities = s->policy ? s->policy->capabilities.value : 0,
 		.no_new_privs = s->policy ? s->policy->no_new_privs.value : true,
 		.terminal = isatty(0),
-		.file_bytes = s->opt->disk ? s->opt->disk
-			      : s->policy  ? s->policy->disk_bytes.value
-					   : 0,
+		.file_bytes = s->disk_bytes,
 		.cgroup = s->cgroup,
 	};
 	int err = child_hold(&spec, &s->child, e);
@@ -173,12 +172,36 @@ static void show_progress(struct loop *l, uint64_t now)
 		(unsigned long long)s->pipe.mutations, findings_count(s->pipe.findings));
 }
 
+static uint64_t disk_free(const struct session *s)
+{
+	struct statvfs fs;
+
+	return fstatvfs(s->workspace_fd, &fs) == 0 ? fs.f_bavail * fs.f_frsize : 0;
+}
+
+/* What the workspace's file system lost since the start, whoever took it. */
+static void check_disk(struct loop *l)
+{
+	struct session *s = l->s;
+	uint64_t left;
+
+	if (!s->disk_bytes || s->cut_short)
+		return;
+	left = disk_free(s);
+	if (left >= s->disk_free || s->disk_free - left <= s->disk_bytes)
+		return;
+	s->cut_short = true;
+	session_doubt(s, "disk limit of %llu bytes reached", (unsigned long long)s->disk_bytes);
+	kern_kill_members(&s->slot, 5000);
+	reap(l);
+}
+
 static void check_time(struct loop *l, uint64_t now)
 {
 	struct session *s = l->s;
 
-	if (s->timeout_ns && !s->timed_out && now - l->began > s->timeout_ns) {
-		s->timed_out = true;
+	if (s->timeout_ns && !s->cut_short && now - l->began > s->timeout_ns) {
+		s->cut_short = true;
 		session_doubt(s, "time limit of %llu s reached",
 			      (unsigned long long)(s->timeout_ns / NS));
 		kern_kill_members(&s->slot, 5000);
@@ -219,6 +242,7 @@ static void turn(struct loop *l)
 	if (fds[3].revents)
 		terminal_input(&l->terminal);
 	check_time(l, now_ns());
+	check_disk(l);
 	show_progress(l, now_ns());
 }
 
@@ -246,6 +270,8 @@ int session_watch(struct session *s, struct weir_err *e)
 	if (l.signals < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
 		return err_errno(e, -errno, "taking signals");
 	l.progress = !s->opt->quiet && isatty(2) && !isatty(0);
+	s->disk_bytes = s->opt->disk ? s->opt->disk : s->policy ? s->policy->disk_bytes.value : 0;
+	s->disk_free = disk_free(s);
 	err = make_cgroup(s, e);
 	if (err == 0)
 		err = start_child(s, e);

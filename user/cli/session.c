@@ -18,10 +18,10 @@
 #include "user/base/fsio.h"
 #include "user/cli/coverage.h"
 #include "user/cli/environ.h"
+#include "user/cli/sweep.h"
 #include "user/kern/canary.h"
 
 #define CANARY_MS 20000
-#define TRACE_FLUSH_DEFAULT 0
 
 void session_doubt(struct session *s, const char *fmt, ...)
 {
@@ -391,6 +391,8 @@ int session_attach(struct session *s, struct weir_err *e)
 		return err_errno(e, err, "starting the trace");
 	if (kern_canary_fly(&s->slot, s->canary_dir, CANARY_MS, &doubt) < 0)
 		session_doubt(s, "at the start: %s", doubt.text);
+	if (sweep_writers(s, &doubt) < 0)
+		session_doubt(s, "looking for open writers: %s", doubt.text);
 	session_drain(s, 0);
 	return 0;
 }

@@ -76,9 +76,11 @@ struct session {
 	struct child child;
 	uint32_t mode;
 	uint64_t grace_ns, timeout_ns;
-	int wait_status; /* of the command, -1: none */
-	int exec_err;	 /* exec failed with this */
-	bool interrupted, timed_out;
+	int wait_status;	     /* of the command, -1: none */
+	int exec_err;		     /* exec failed with this */
+	bool interrupted, cut_short; /* by a signal; by a limit */
+	uint64_t disk_bytes;	     /* that the run's file systems may lose, 0: no limit */
+	uint64_t disk_free;	     /* at the start */
 	struct timespec started;
 	json_t *reasons; /* what kept us from being sure; strings */
 	json_t *coverage;
@@ -99,6 +101,9 @@ void session_close(struct session *s);
 
 /* Something that makes the run indeterminate, as one line. */
 void session_doubt(struct session *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* What went wrong after the verdict: what can't be kept can't be proven. */
+void session_spoil(struct session *s, const struct weir_err *why);
 
 /* Takes what is in the ring; wait_ms 0 only looks. Returns: records taken, or an errno. */
 int session_drain(struct session *s, int wait_ms);

@@ -65,7 +65,7 @@ static int report(struct session *s, const char *path, int fd, const struct weir
 		.kind = WEIR_KIND_GATE_RACE,
 		.op = WEIR_OP_WRITE,
 		.outcome = WEIR_OUTCOME_PASSED,
-		.severity = SEVERITY_ERROR,
+		.severity = s->policy ? SEVERITY_ERROR : SEVERITY_NOTICE,
 		.dev = look->ret_object.dev,
 		.ino = look->ret_object.ino,
 		.count = 1,
