@@ -117,6 +117,24 @@ static int check_replace(git_repository *git, const char *path, struct weir_err 
 	return err;
 }
 
+/* OPEN_BARE makes libgit2 believe it; a worktree's .git says otherwise itself. */
+static int check_bare(git_repository *git, const char *path, struct weir_err *e)
+{
+	const char *name = strrchr(path, '/');
+	git_config *config = NULL;
+	int bare = 1, err;
+
+	if (git_repository_config(&config, git) < 0)
+		return repo_error(e, path);
+	err = git_config_get_bool(&bare, config, "core.bare");
+	git_config_free(config);
+	if (err < 0 && err != GIT_ENOTFOUND)
+		return repo_error(e, path);
+	if (!bare || !git_repository_is_bare(git) || (name && strcmp(name, "/.git") == 0))
+		return refuse(e, REASON_REPOSITORY, "%s is not bare", path);
+	return 0;
+}
+
 int repo_open(const char *path, bool owner_check, struct repo *ret_repo, struct weir_err *e)
 {
 	struct repo *r = ret_repo;
@@ -146,11 +164,10 @@ int repo_open(const char *path, bool owner_check, struct repo *ret_repo, struct 
 		err = refuse(e, REASON_REPOSITORY, "%s: %s", path, last ? last->message : "?");
 		goto rollback;
 	}
-	if (!git_repository_is_bare(r->git))
-		err = refuse(e, REASON_REPOSITORY, "%s is not bare", path);
-	else if (git_repository_odb(&r->odb, r->git) < 0)
+	err = check_bare(r->git, path, e);
+	if (err == 0 && git_repository_odb(&r->odb, r->git) < 0)
 		err = repo_error(e, path);
-	else
+	if (err == 0)
 		err = check_replace(r->git, path, e);
 	if (err == 0)
 		return 0;

@@ -163,7 +163,7 @@ static int inspect_change(struct promotion *p, size_t i)
 		err = hazards_add(&p->hazards, HAZARD_SUBMODULE, c->path);
 	if (err == 0 && c->special)
 		err = hazards_add(&p->hazards, HAZARD_SPECIAL, c->path);
-	if (err == 0 && S_ISREG(c->st_mode) && (c->st_mode & 07000))
+	if (err == 0 && c->old_mode == 0 && S_ISREG(c->st_mode) && (c->st_mode & 07000))
 		err = hazards_add(&p->hazards, HAZARD_SETID, c->path);
 	if (err == 0 && c->size > NAMES_FILE_MAX && S_ISREG(c->st_mode))
 		err = hazards_add(&p->hazards, HAZARD_SIZE, c->path);
@@ -173,6 +173,24 @@ static int inspect_change(struct promotion *p, size_t i)
 	if (err == 0 && c->st_mode != 0 && (i == 0 || !same_dir(&p->changes.items[i - 1], c)))
 		err = check_nested(p, c);
 	return err;
+}
+
+/* Bits that git has no place for: on tracked files they would be lost without a word. */
+static int inspect_modes(struct promotion *p)
+{
+	for (size_t i = 0; i < p->base.count; i++) {
+		const struct base_entry *b = &p->base.entries[i];
+		struct change as_change = { .path = b->path, .len = b->len };
+		size_t row;
+
+		if (!manifest_find(p->after, b->path, b->len, &row) ||
+		    !S_ISREG(p->after->rows[row].mode) || !(p->after->rows[row].mode & 07000) ||
+		    !is_listed(p, &as_change))
+			continue;
+		if (hazards_add(&p->hazards, HAZARD_SETID, b->path) < 0)
+			return -ENOMEM;
+	}
+	return 0;
 }
 
 static int check_count(const struct promotion *p, struct weir_err *e)
@@ -203,6 +221,8 @@ int step_inspect(struct promotion *p, enum gate_answer *ret_answer, struct weir_
 		return err;
 	for (size_t i = 0; err == 0 && i < p->changes.count; i++)
 		err = inspect_change(p, i);
+	if (err == 0)
+		err = inspect_modes(p);
 	if (err == 0)
 		err = twins_inspect(&p->hazards, &p->base, &p->changes);
 	if (err < 0)

@@ -1,0 +1,267 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# What the gate refuses: each test spoils one thing, and main must not move.
+. "$(dirname "$0")/lib.sh"
+
+# one change that would be promoted, so that only the spoiled thing can be the reason
+good() {
+	fresh "$@"
+	echo good >ws/good
+}
+
+t "trusted branch moved (E16): both ids are named" <<'EOT'
+good; end_run
+git clone -q trusted.git other; (cd other; echo o >o; git add -A; git commit -qm outside; git push -q origin HEAD:main); rm -rf other
+chown -R weir: trusted.git; new=$(tip)
+must_refuse base-moved "$BASE to $new" commit
+[ "$(tip)" = "$new" ]
+start_run; echo good >ws/good; end_run; commit >/dev/null
+EOT
+
+t "file changed after the run (E17)" <<'EOT'
+good; end_run; echo evil >>ws/good
+must_refuse changed-after-run 'good has another content' commit; unchanged
+EOT
+
+t "file changed after the run, same size and times" <<'EOT'
+good; sed -i 's/crosscheck: "stat"/crosscheck: "full"/' /etc/weir/gate.yaml
+end_run; touch -r ws/good stamp; echo evil >ws/good; touch -r stamp ws/good
+must_refuse changed-after-run 'good has another content' commit; unchanged
+EOT
+
+t "file added, removed or replaced by a link after the run" <<'EOT'
+good; end_run; echo x >ws/added; must_refuse changed-after-run 'added appeared' commit; unchanged
+good; end_run; rm ws/good; must_refuse changed-after-run 'good vanished' commit; unchanged
+good; end_run; rm ws/good; ln -s /etc/shadow ws/good; must_refuse changed-after-run 'good was replaced' commit; unchanged
+good; end_run; chmod +x ws/good; must_refuse changed-after-run 'good has another mode' commit; unchanged
+EOT
+
+t "change without a traced writer is a foreign write" <<'EOT'
+good; echo x >ws/foreign; end_run untraced=foreign
+must_refuse foreign-write foreign commit; unchanged
+EOT
+
+t "leaking link is a link in the commit, never its target (E03)" <<'EOT'
+good; mkdir -p home/.aws; echo CANARY >home/.aws/credentials
+ln -s "$LAB/home/.aws/credentials" ws/leak.txt; mkdir ws/sub; ln -s "$LAB/home/.aws" ws/sub/dir
+end_run; commit >out
+[ "$(git -C trusted.git show main:leak.txt)" = "$LAB/home/.aws/credentials" ]
+git -C trusted.git ls-tree -r main | grep -q '^120000 blob .*leak.txt'
+not git -C trusted.git grep -q CANARY main
+grep -q 'warning: link-outside.*leak.txt' out; grep -q 'warning: link-outside.*sub/dir' out
+EOT
+
+t "leaking link under writeback.strict is refused" <<'EOT'
+good "'**'" "  strict: true"; ln -s /etc/passwd ws/leak.txt; end_run
+must_refuse tree-unsafe 'link-outside leak.txt' commit; unchanged
+EOT
+
+t "twins warn, and are refused under strict (E19)" <<'EOT'
+good; echo 1 >ws/README; echo 2 >ws/readme; echo 3 >"$(printf 'ws/caf\303\251')"; echo 4 >"$(printf 'ws/cafe\314\201')"
+end_run; commit >out; grep -q 'warning: name-twin.*readme\|warning: name-twin.*README' out; [ "$(grep -c name-twin out)" = 2 ]
+git -C trusted.git fsck --strict 2>&1
+good "'**'" "  strict: true"; mkdir ws/SRC; echo 1 >ws/SRC/x; end_run
+must_refuse tree-unsafe 'name-twin SRC' commit; unchanged
+EOT
+
+t "special files (E11)" <<'EOT'
+good; mkfifo ws/p; mknod ws/zero c 1 5; end_run
+must_refuse tree-unrepresentable 'special-file p, special-file zero' commit; unchanged
+EOT
+
+t "disguised .git names (E05), shown escaped" <<'EOT'
+for d in .GIT 'git~1' '.git ' '.git.' "$(printf '.g\342\200\214it')" '.git::$INDEX_ALLOCATION' "$(printf '.git\357\273\277')"; do
+	good; mkdir -p "ws/x/$d"; echo x >"ws/x/$d/config"; end_run
+	must_refuse tree-unsafe name-dotgit commit
+	unchanged
+done
+good; mkdir "$(printf 'ws/.g\342\200\214it')"; echo x >"$(printf 'ws/.g\342\200\214it/config')"; end_run
+must_refuse tree-unsafe '.g\xe2\x80\x8cit/config' commit
+EOT
+
+t "control, hidden and undecodable names; carriage return in a directory (E06)" <<'EOT'
+good; mkdir "$(printf 'ws/sub\r')"; echo f >"$(printf 'ws/sub\r/f')"; end_run
+must_refuse tree-unsafe 'name-control sub\x0d/f' commit; unchanged
+good; echo f >"$(printf 'ws/new\nline')"; end_run; must_refuse tree-unsafe 'name-control new\x0aline' commit
+good; echo f >"$(printf 'ws/\342\200\256cod.exe')"; end_run; must_refuse tree-unsafe name-hidden commit
+good; echo f >"$(printf 'ws/\377')"; end_run; must_refuse tree-unsafe 'name-encoding \xff' commit
+good; echo f >'ws/a\b'; end_run; must_refuse tree-unsafe name-backslash commit; unchanged
+EOT
+
+t "link into .git beside a twin of it (E04)" <<'EOT'
+good; ln -s .git ws/a; mkdir -p ws/A/hooks; printf '#!/bin/sh\n' >ws/A/hooks/post-checkout; end_run
+must_refuse tree-unsafe 'link-git a' commit; unchanged
+EOT
+
+t "git metadata as links, submodule settings that leave the tree (E06)" <<'EOT'
+good; rm ws/.gitignore; ln -s /etc/passwd ws/.gitignore; end_run; must_refuse tree-unsafe 'link-metadata .gitignore' commit
+good; git config -f ws/.gitmodules submodule.../../x.url ./y; end_run; must_refuse tree-unsafe 'gitmodules .gitmodules' commit
+good; printf '[submodule "x"]\n\tpath = "sub\r"\n' >ws/.gitmodules; end_run; must_refuse tree-unsafe 'gitmodules' commit; unchanged
+EOT
+
+t "content filters are refused and never run (E07)" <<'EOT'
+good; echo '*.c filter=lab' >ws/.gitattributes
+git -C ws config filter.lab.clean "touch $LAB/filter-ran; sed s/0/1/"; git -C ws config filter.lab.required true
+echo '// 0' >>ws/src/main.c; end_run
+must_refuse control-file 'attributes-filter .gitattributes' commit; unchanged; [ ! -e filter-ran ]
+EOT
+
+t "nested repository (E13)" <<'EOT'
+good; git init -q ws/vendor/sub; echo payload >ws/vendor/sub/p.sh; git -C ws/vendor/sub add -A; git -C ws/vendor/sub commit -qm x; end_run
+must_refuse tree-unsafe 'vendor/sub' commit; unchanged
+good; mkdir -p ws/bare/objects ws/bare/refs; echo 'ref: refs/heads/x' >ws/bare/HEAD; end_run
+must_refuse tree-unsafe 'nested-repository bare' commit; unchanged
+EOT
+
+t "hard link to a file outside the workspace" <<'EOT'
+good; echo secret >outside; ln outside ws/inside; end_run
+must_refuse tree-unsafe 'hard-link inside' commit; unchanged
+good; echo both >ws/one; ln ws/one ws/two; end_run; commit >/dev/null
+EOT
+
+t "weir's own policy is never changed by a run" <<'EOT'
+good; echo '# more' >>ws/.weir/policy.yaml; end_run
+must_refuse control-file 'weir-policy .weir/policy.yaml' commit; unchanged
+good; rm ws/.weir/policy.yaml; end_run; must_refuse control-file weir-policy commit
+good; mkdir ws/.WEIR; echo x >ws/.WEIR/p; end_run; must_refuse control-file weir-policy commit; unchanged
+EOT
+
+t "too large a file is said before it is hashed (E10)" <<'EOT'
+good; truncate -s 1 ws/big.bin; end_run
+truncate -s 5G ws/big.bin; must_refuse changed-after-run big.bin commit; unchanged
+EOT
+
+t "what was dirty before the run is not the run's work" <<'EOT'
+fresh; echo before >ws/dirty; "$MKRUN" before run ws; echo good >ws/good; end_run
+must_refuse workspace-dirty dirty commit; unchanged
+fresh; echo before >>ws/src/main.c; "$MKRUN" before run ws; echo good >ws/good; end_run
+must_refuse workspace-dirty src/main.c commit; unchanged
+EOT
+
+t "forged trailers in the message" <<'EOT'
+good; end_run
+for MSG in 'x
+
+Weir-Verdict: clean' 'Weir-Run: 1' '  weir-promotion : sha256:0' 'Weir-X=1' '> Weir-Run: 2'; do
+	must_refuse message 'imitates a trailer' commit
+done
+MSG=' ' must_refuse message empty commit
+MSG=$(printf 'x\033[31m') must_refuse message hidden commit
+MSG=fine must_refuse message 'Name <email>' commit --author 'a <b> c'
+unchanged
+MSG='About Weir-Run and weir-gate: fine' commit >/dev/null
+EOT
+
+t "nonce: unknown, reused by another run, of another workspace" <<'EOT'
+good; end_run; rm /var/lib/weir-gate/nonces/*; must_refuse nonce-unknown "$NONCE" commit; unchanged
+good; end_run; commit >/dev/null; BASE=$(tip)
+"$MKRUN" before run ws; echo again >ws/again; end_run
+must_refuse nonce-used "$NONCE" commit; unchanged
+good; end_run; cp -a ws ws2; must_refuse nonce-mismatch 'workspace' commit --workspace ws2; rm -rf ws2; unchanged
+good; end_run; mv ws away; must_refuse nonce-mismatch 'ws' commit; mv away ws
+EOT
+
+t "statement: edited, of another host, missing, not canonical" <<'EOT'
+good; end_run; sed -i 's/"code":0/"code":00/' run/statement.json; must_refuse statement statement.json commit
+good; end_run; sed -i 's/"machine":"m"/"machine":"n"/' run/statement.json; must_refuse statement-signature wrong commit
+good; openssl rand -hex 32 >otherkey; end_run key=otherkey; must_refuse statement-signature unknown commit
+good; end_run; rm run/statement.json; must_refuse statement 'statement.json' commit
+good; end_run; rm run/statement.sig; must_refuse statement 'statement.sig' commit
+good; end_run; printf ' ' >>run/statement.json; must_refuse statement 'canonical' commit; unchanged
+EOT
+
+t "trace: flipped, cut, of another run, without END" <<'EOT'
+good; end_run; printf '\377' | dd of=run/trace bs=1 seek=200 conv=notrunc 2>/dev/null; must_refuse trace 'trace' commit
+good; end_run; truncate -s -40 run/trace; must_refuse trace 'trace' commit
+good; end_run; cp run/trace t1; start_run; echo good >ws/good; end_run; cp t1 run/trace; must_refuse trace START commit
+good; end_run noend; must_refuse indeterminate indeterminate commit; unchanged
+EOT
+
+t "verdicts: violated, unjudged, and a lie about it" <<'EOT'
+good; end_run finding=../evil verdict=violated; must_refuse violated 'file-outside (1)' commit
+good; end_run finding=../evil; must_refuse violated file-outside commit
+good; end_run mode=trace; must_refuse unjudged 'no policy' commit
+good; end_run verdict=indeterminate; must_refuse verdict-mismatch 'the trace gives clean' commit; unchanged
+EOT
+
+t "run.json is believed in nothing" <<'EOT'
+good; end_run finding=../evil verdict=violated; echo '{"verdict":"clean"}' >run/run.json
+must_refuse violated file-outside commit; unchanged
+EOT
+
+t "manifests: edited, exchanged" <<'EOT'
+good; end_run; sed -i 's/^f 0644/f 0755/' run/manifest.after; must_refuse manifest 'manifest.after' commit
+good; end_run; cp run/manifest.after run/manifest.before; must_refuse manifest 'manifest.before' commit
+good; end_run; truncate -s -5 run/manifest.after; must_refuse manifest 'manifest.after' commit; unchanged
+EOT
+
+t "policy: not the base commit's, unless gate.yaml lists it" <<'EOT'
+good; sed 's/name: p0/name: mine/' seed/.weir/policy.yaml >policy.yaml; end_run
+must_refuse policy-untrusted 'another policy' commit; unchanged
+sed -i "s/^crosscheck/policies:\n  - $(sha256sum <policy.yaml | cut -d' ' -f1)\ncrosscheck/" /etc/weir/gate.yaml
+commit >/dev/null; "$GATE" verify main --repo trusted.git --signers /etc/weir/allowed_signers >/dev/null
+good; end_run; echo '# x' >>run/policy.yaml; must_refuse policy-untrusted 'signed' commit; unchanged
+EOT
+
+t "policy: approvals not stated or asked for, coverage, exit status" <<'EOT'
+edit() { good; (cd seed; sed -i "$1" .weir/policy.yaml; git commit -qam p; git push -qf ../trusted.git HEAD:main); chown -R weir: trusted.git
+	cp seed/.weir/policy.yaml policy.yaml; BASE=$(tip); start_run; echo good >ws/good; }
+edit /approvals/d; end_run; must_refuse approvals 'does not say' commit; unchanged
+edit 's/approvals: 0/approvals: 2/'; end_run; must_refuse approvals '2 approvals' commit; unchanged
+edit '/^coverage/d'; end_run; must_refuse coverage 'coverage: files' commit; unchanged
+good; end_run exit=3; must_refuse exit-status 'exited with 3' commit; unchanged
+edit 's/require_exit: 0/require_exit: any/'; end_run exit=3; commit >/dev/null
+EOT
+
+t "nothing may be promoted without writeback.paths" <<'EOT'
+good "'nothing/**'"; end_run; must_refuse nothing-to-promote '1 path elsewhere' commit; unchanged
+EOT
+
+t "signing key: mode, owner, missing, passphrase, not listed, is a link" <<'EOT'
+good; end_run
+chmod 640 /etc/weir/keys/gate; must_refuse key 'mode 0640' commit
+chmod 600 /etc/weir/keys/gate; chown root /etc/weir/keys/gate; must_refuse key '/etc/weir/keys/gate' commit
+chown weir /etc/weir/keys/gate; mv /etc/weir/keys/gate k; must_refuse key 'No such file' commit
+ln -s /etc/weir/keys/k /etc/weir/keys/gate; must_refuse key '/etc/weir/keys/gate' commit; rm /etc/weir/keys/gate
+ssh-keygen -q -t ed25519 -N secret -f lk; install -o weir -m 600 lk /etc/weir/keys/gate; must_refuse key passphrase commit
+rm -f lk lk.pub; ssh-keygen -q -t ed25519 -N '' -f lk; install -o weir -m 600 lk /etc/weir/keys/gate; must_refuse key 'does not list' commit; rm -f lk lk.pub
+unchanged
+install -o weir -m 600 k /etc/weir/keys/gate; commit >/dev/null
+EOT
+
+t "gate.yaml: writable by others, unknown key, missing" <<'EOT'
+good; end_run
+chmod 666 /etc/weir/gate.yaml; not commit 2>err; grep -q 'nobody else can write' err; chmod 644 /etc/weir/gate.yaml
+echo 'sudo: yes' >>/etc/weir/gate.yaml; not commit 2>err; grep -q '^weir-gate: /etc/weir/gate.yaml:[0-9]*:1: unknown key' err
+mv /etc/weir/gate.yaml y; not commit 2>err; grep -q 'weir-gate init' err; unchanged
+EOT
+
+t "repositories that lend objects or history" <<'EOT'
+good; end_run; R=$LAB/trusted.git
+echo /tmp >$R/objects/info/alternates; must_refuse repository alternates commit; rm $R/objects/info/alternates
+mkdir -p $R/info; echo "$BASE" >$R/info/grafts; must_refuse repository grafts commit; rm $R/info/grafts
+echo "$BASE" >$R/shallow; must_refuse repository shallow commit; rm $R/shallow
+echo x >$R/commondir; must_refuse repository worktree commit; rm $R/commondir
+mkdir -p $R/refs/replace; echo $BASE >$R/refs/replace/$BASE; must_refuse repository 'replace refs' commit; rm -r $R/refs/replace
+chmod 777 $R; must_refuse repository 'written by others' commit; chmod 755 $R
+chown root $R; must_refuse repository 'belongs to uid 0' commit; chown weir $R
+git config -f $R/config extensions.objectformat sha256; must_refuse repository SHA-256 commit; git config -f $R/config --unset extensions.objectformat
+git config -f $R/config core.bare false; must_refuse repository bare commit; git config -f $R/config core.bare true
+unchanged; commit >/dev/null
+EOT
+
+t "another program's lock on the branch" <<'EOT'
+good; end_run; touch trusted.git/refs/heads/main.lock
+must_refuse locked 'main.lock' commit; [ -e trusted.git/refs/heads/main.lock ]; rm trusted.git/refs/heads/main.lock
+unchanged; commit >/dev/null
+EOT
+
+t "a writer that never stops: never promoted" <<'EOT'
+fresh; echo AAAA >ws/race; end_run
+( while :; do echo BBBB >ws/race; echo AAAA >ws/race; done ) & W=$!
+for i in 1 2 3 4 5; do commit >out 2>err && break; done
+kill $W; wait $W 2>/dev/null || :
+[ "$(tip)" = "$BASE" ] || [ "$(git -C trusted.git show main:race)" = AAAA ]
+EOT
+
+done_testing
