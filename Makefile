@@ -110,7 +110,7 @@ demo: all
 
 .PHONY: check
 check: $(O)/check-deps.stamp
-	tests/checks/all
+	@tests/checks/all
 
 .PHONY: bench
 bench: $(O)/check-deps.stamp all
@@ -118,7 +118,7 @@ bench: $(O)/check-deps.stamp all
 
 .PHONY: lint
 lint: $(O)/check-deps.stamp
-	tests/checks/lint
+	@tests/checks/all 'lint-*'
 
 .PHONY: format
 format:
@@ -170,9 +170,10 @@ $(O)/fuzz/%: tests/fuzz/fuzz_%.c $(COMMON_SRC) $(GATE_LIB_SRC) | $(O)/check-deps
 	$(CLANG) -std=gnu11 -D_GNU_SOURCE -I. -g -O1 -fsanitize=fuzzer,address,undefined -o $@ \
 		$(filter %.c,$^) $(GATE_LIBS)
 
-.PHONY: fuzz replay
+.PHONY: fuzz replay replay-build
 fuzz: $(FUZZ_BIN)
-replay: $(REPLAY_BIN)
+replay-build: $(REPLAY_BIN)
+replay: replay-build
 	@tests/checks/replay $(REPLAY_BIN)
 
 .PHONY: clean

@@ -7,7 +7,8 @@
 
 #include "user/base/escape.h"
 
-static void set(struct weir_err *e, int err, const char *code, const char *fmt, va_list args)
+__attribute__((format(printf, 4, 0))) static void set(struct weir_err *e, int err, const char *code,
+						      const char *fmt, va_list args)
 {
 	char raw[sizeof(e->text)];
 

@@ -17,10 +17,11 @@ enum cli_exit {
 
 struct cmd {
 	const char *name;
-	const char *summary; /* one line */
+	const char *summary;		  /* one line */
 	int (*fn)(int argc, char **argv); /* argv[0] is "weir NAME"; returns an exit status */
 };
 
+/* One for each row of the table; argv as in struct cmd. Return: an exit status. */
 int cmd_run(int argc, char **argv);
 int cmd_show(int argc, char **argv);
 int cmd_list(int argc, char **argv);

@@ -30,6 +30,7 @@ int environ_user(const char *name, const struct stat *st, struct run_user *ret_u
 {
 	const char *sudo = getenv("SUDO_USER");
 	const struct passwd *pw;
+	uid_t uid;
 
 	if (!name)
 		name = sudo;
@@ -40,12 +41,13 @@ int environ_user(const char *name, const struct stat *st, struct run_user *ret_u
 				       "user %s does not exist: name another with --user", name);
 		return take_user(pw, ret_user, e);
 	}
-	pw = getpwuid(st ? st->st_uid : 0);
+	uid = st ? st->st_uid : 0;
+	pw = getpwuid(uid);
 	if (!pw)
 		return err_set(
 			e, -EINVAL,
 			"the workspace's owner %u has no name: say whom to run as with --user",
-			st->st_uid);
+			uid);
 	return take_user(pw, ret_user, e);
 }
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* The sealed end: members gone, tree sealed, no writer left, all records in, all hashed. */
-#include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -37,13 +37,13 @@ static void exec_gate(const char *const *args)
 	static const char *const dirs[] = { "/usr/local/bin", "/usr/bin" };
 	const char *argv[ARGS_MAX + 2] = { "weir-gate" };
 	char path[4096];
-	ssize_t len = readlink("/proc/self/exe", path, sizeof(path) - 16);
+	ssize_t len = readlink("/proc/self/exe", path, sizeof(path) - sizeof("weir-gate"));
 
 	for (int i = 0; args[i] && i < ARGS_MAX; i++)
 		argv[i + 1] = args[i];
 	if (len > 0) {
 		path[len] = '\0';
-		strcpy(strrchr(path, '/') + 1, "weir-gate");
+		memcpy(strrchr(path, '/') + 1, "weir-gate", sizeof("weir-gate"));
 		execv(path, (char *const *)argv);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++) {

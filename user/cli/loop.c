@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* While the command runs: records, findings, signals, the terminal, the time. */
-#include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -226,7 +225,7 @@ static bool goes_on(struct loop *l)
 static void turn(struct loop *l)
 {
 	struct pollfd fds[4] = {
-		{ .fd = ring_buffer__epoll_fd(l->s->ring), .events = POLLIN },
+		{ .fd = kern_ring_fd(l->s->ring), .events = POLLIN },
 		{ .fd = l->signals, .events = POLLIN },
 		{ .fd = l->terminal.master, .events = POLLIN },
 		{ .fd = l->terminal.master >= 0 ? 0 : -1, .events = POLLIN },

@@ -2,7 +2,6 @@
 /* The sealed start: who, where, under which policy, and the kernel side in place. */
 #include "user/cli/session.h"
 
-#include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -294,17 +293,16 @@ static int bind_rules(struct session *s, struct weir_err *e)
 	return err == 0 ? kern_canary_prepare(&s->slot, s->canary_dir, e) : err;
 }
 
-static int on_sample(void *arg, void *data, size_t len)
+static void on_record(void *arg, void *data, size_t len)
 {
 	struct session *s = arg;
 
 	pipe_event(&s->pipe, data, len);
-	return 0; /* anything else would stop the ring for good */
 }
 
 int session_drain(struct session *s, int wait_ms)
 {
-	return wait_ms ? ring_buffer__poll(s->ring, wait_ms) : ring_buffer__consume(s->ring);
+	return kern_ring_drain(s->ring, wait_ms);
 }
 
 static int open_pipe(struct session *s, pipe_alert_fn *alert, struct weir_err *e)
@@ -324,8 +322,7 @@ static int open_pipe(struct session *s, pipe_alert_fn *alert, struct weir_err *e
 		err = err_errno(e, -ENOMEM, "pipe");
 	if (err < 0)
 		return err;
-	s->ring = ring_buffer__new(s->slot.ring_fd, on_sample, s, NULL);
-	return s->ring ? 0 : err_errno(e, -errno, "reading the ring");
+	return kern_ring_open(&s->slot, on_record, s, &s->ring, e);
 }
 
 static json_t *start_record(struct session *s)
@@ -413,7 +410,7 @@ void session_close(struct session *s)
 		child_close(&s->child);
 	if (s->kern)
 		kern_slot_release(&s->slot);
-	ring_buffer__free(s->ring);
+	kern_ring_close(s->ring);
 	pipe_done(&s->pipe);
 	trace_writer_free(s->trace);
 	mounts_free(s->mounts);

@@ -69,7 +69,7 @@ struct session {
 	int trace_fd;
 	struct trace_writer *trace;
 	struct pipe pipe;
-	struct ring_buffer *ring;
+	struct kern_ring *ring;
 	struct manifest_summary before, after;
 
 	char *cgroup;
@@ -90,10 +90,11 @@ struct session {
 int session_prepare(struct session *s, const struct run_options *opt, struct weir_err *e);
 int session_attach(struct session *s, struct weir_err *e);
 
-/* The command itself (loop.c): until its members are gone or killed. */
+/* The command itself (loop.c): until its members are gone or killed. Returns: likewise. */
 int session_watch(struct session *s, struct weir_err *e);
 
-/* Steps after it (finish.c): seal, drain, prove, hash, judge, write. Gives the verdict. */
+/* Steps after it (finish.c): seal, drain, prove, hash, judge, write. Gives the verdict.
+ * Returns: likewise. */
 int session_finish(struct session *s, enum verdict_value *ret_verdict, struct weir_err *e);
 
 /* Ends whatever was begun; nothing is left attached, mounted or running. */

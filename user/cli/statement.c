@@ -108,7 +108,7 @@ static int sign_and_write(struct session *s, const unsigned char seed[ED25519_SE
 {
 	cleanup_buf struct buf bytes = { 0 };
 	unsigned char signature[ED25519_SIGNATURE];
-	char hex[2 * ED25519_SIGNATURE + 2];
+	char hex[2 * ED25519_SIGNATURE + 2] = { 0 };
 	int err;
 
 	buf_add(&bytes, PREFIX, sizeof(PREFIX));
@@ -120,7 +120,7 @@ static int sign_and_write(struct session *s, const unsigned char seed[ED25519_SE
 	if (err < 0)
 		return err_errno(e, err, "signing the statement");
 	digest_hex(signature, sizeof(signature), hex);
-	strcat(hex, "\n");
+	hex[2 * sizeof(signature)] = '\n';
 	err = fsio_replace(s->run.fd, "statement.json", bytes.data + sizeof(PREFIX),
 			   bytes.len - sizeof(PREFIX), 0600, e);
 	return err < 0 ? err : fsio_replace(s->run.fd, "statement.sig", hex, strlen(hex), 0600, e);

@@ -60,7 +60,7 @@ void kern_close(struct kern *k);
  * Returns: 0, -EBUSY while a run is active, or a negative errno. */
 int kern_unload(struct weir_err *e);
 
-/* State of a slot, shared with the kernel. Borrows: k. */
+/* Returns: the state of a slot, shared with the kernel, valid until kern_close(k). */
 struct weir_run *kern_run(struct kern *k, uint32_t slot);
 
 /* Name of a source, as in the coverage. Returns: static text. */
@@ -88,6 +88,26 @@ struct kern_slot {
 int kern_slot_take(struct kern *k, size_t ring_bytes, struct kern_slot *ret_slot,
 		   struct weir_err *e);
 
+/* Takes one record of len bytes, which is gone when it returns. Borrows: data. */
+typedef void kern_record_fn(void *arg, void *data, size_t len);
+
+/* The reading end of the slot's ring: fn gets each record, within kern_ring_drain.
+ * Gives: *ret_ring for kern_ring_close. Returns: 0 or a negative errno. */
+struct kern_ring;
+int kern_ring_open(const struct kern_slot *s, kern_record_fn *fn, void *arg,
+		   struct kern_ring **ret_ring, struct weir_err *e);
+
+/* NULL is fine. The slot keeps its ring. */
+void kern_ring_close(struct kern_ring *r);
+
+/* Returns: a descriptor that is readable when the kernel wants the ring to be read; not to
+ * be closed. */
+int kern_ring_fd(const struct kern_ring *r);
+
+/* Takes what is in the ring, or waits so long for something. Returns: the number of records
+ * taken, or a negative errno. */
+int kern_ring_drain(struct kern_ring *r, int wait_ms);
+
 /* Begins to judge: from here on rules hold. rights: where no rule applies. */
 void kern_slot_start(struct kern_slot *s, uint32_t mode, uint32_t flags, uint32_t rights);
 
@@ -103,7 +123,7 @@ int kern_bind_path(struct kern_slot *s, const char *path, uint64_t dev, uint64_t
 		   const struct weir_rule *rule, struct weir_err *e);
 
 /* The same for the object behind a descriptor, which is duplicated.
- * slot WEIR_SLOT_SEAL makes a rule that holds for everybody. */
+ * slot WEIR_SLOT_SEAL makes a rule that holds for everybody. Returns: likewise. */
 int kern_bind_fd(struct kern_slot *s, int fd, uint32_t slot, const struct weir_rule *rule,
 		 struct weir_err *e);
 
