@@ -64,15 +64,14 @@ static void on_stale(const struct kern_stale *stale, void *arg)
 		r->done++;
 		printf("slot %u: its collector is gone; freed", stale->slot);
 		if (stale->live)
-			printf(", after %llu processes and threads were ended",
-			       (unsigned long long)stale->live);
+			printf("; tasks ended first: %llu", (unsigned long long)stale->live);
 		printf("\n");
 		return;
 	}
 	r->left++;
 	r->members_left++;
-	printf("slot %u: its collector is gone, %llu processes and threads are left and denied "
-	       "everything:",
+	printf("slot %u: its collector is gone; tasks left, and denied everything: %llu, of "
+	       "processes",
 	       stale->slot, (unsigned long long)stale->live);
 	for (size_t i = 0; i < KERN_STALE_PIDS && stale->pids[i]; i++)
 		printf(" %u", stale->pids[i]);

@@ -28,7 +28,6 @@
 /* The pins of one build; maps alone, no programs. */
 struct pins {
 	struct kern kern;
-	int links_fd;
 	const char *build;
 };
 
@@ -54,8 +53,8 @@ static int open_map(const char *build, const char *name, size_t value_size)
 
 static void close_pins(struct pins *p)
 {
-	int fds[] = { p->kern.tasks_fd, p->kern.runs_fd,   p->kern.host_fd,  p->kern.rules_fd,
-		      p->kern.names_fd, p->kern.supers_fd, p->kern.rings_fd, p->links_fd };
+	int fds[] = { p->kern.tasks_fd, p->kern.runs_fd,   p->kern.host_fd, p->kern.rules_fd,
+		      p->kern.names_fd, p->kern.supers_fd, p->kern.rings_fd };
 
 	if (p->kern.runs)
 		munmap(p->kern.runs, (p->kern.run_stride * WEIR_RUNS_MAX + PAGE - 1) / PAGE * PAGE);
@@ -88,11 +87,11 @@ static int open_pins(const char *build, struct pins *p)
 		{ "weir_names", &p->kern.names_fd, sizeof(struct weir_rule) },
 		{ "weir_supers", &p->kern.supers_fd, sizeof(uint32_t) },
 		{ "weir_rings", &p->kern.rings_fd, 0 },
-		{ "weir_links", &p->links_fd, sizeof(struct weir_links) },
 	};
 	int err = 0;
 
-	*p = (struct pins){ .build = build, .links_fd = -1 };
+	*p = (struct pins){ .build = build };
+	snprintf(p->kern.pins, sizeof(p->kern.pins), "%s/%.64s", KERN_PIN_ROOT, build);
 	for (size_t i = 0; i < ARRAY_SIZE(maps); i++)
 		*maps[i].fd = -1;
 	for (size_t i = 0; err == 0 && i < ARRAY_SIZE(maps); i++) {
@@ -186,6 +185,12 @@ static bool match_super(const void *key, const void *value, uint32_t slot)
 	return ((const struct weir_sbkey *)key)->slot == slot;
 }
 
+static bool match_task(const void *key, const void *value, uint32_t slot)
+{
+	(void)key;
+	return ((const struct weir_task *)value)->slot == slot;
+}
+
 static bool match_links(const void *key, const void *value, uint32_t slot)
 {
 	(void)key;
@@ -204,6 +209,7 @@ static uint64_t sweep(int fd, match_fn *match, uint32_t slot, bool delete)
 	union {
 		struct weir_rule rule;
 		struct weir_links links;
+		struct weir_task task;
 		uint32_t one;
 	} value;
 	const void *at = NULL;
@@ -222,6 +228,15 @@ static uint64_t sweep(int fd, match_fn *match, uint32_t slot, bool delete)
 	return count;
 }
 
+void kern_slot_forget(struct kern *k, uint32_t slot)
+{
+	cleanup_close int links = open_map(strrchr(k->pins, '/') + 1, "weir_links", 0);
+
+	sweep(k->tasks_fd, match_task, slot, true);
+	if (links >= 0)
+		sweep(links, match_links, slot, true);
+}
+
 /* The slot's rules and seals go before the slot can be taken again. */
 static bool free_slot(struct pins *p, uint32_t slot)
 {
@@ -236,7 +251,7 @@ static bool free_slot(struct pins *p, uint32_t slot)
 	sweep(p->kern.rules_fd, match_rule, slot, true);
 	sweep(p->kern.names_fd, match_name, slot, true);
 	sweep(p->kern.supers_fd, match_super, slot, true);
-	sweep(p->links_fd, match_links, slot, true);
+	kern_slot_forget(&p->kern, slot);
 	bpf_map_delete_elem(p->kern.rings_fd, &slot);
 	if (seals && sweep(p->kern.rules_fd, match_seal, 0, false) == 0) {
 		host->watched = 0;
@@ -298,7 +313,7 @@ static int recover_build(const char *build, bool kill, unsigned int timeout_ms, 
 	if (err < 0)
 		return err_errno(e, err, "%s/%s", KERN_PIN_ROOT, build);
 	for (uint32_t slot = 0; err == 0 && slot < WEIR_RUNS_MAX; slot++) {
-		struct kern_stale stale;
+		struct kern_stale stale = { 0 };
 
 		if (!is_stale(&p, slot))
 			continue;

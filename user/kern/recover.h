@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "user/base/err.h"
+#include "user/kern/kern.h"
 
 #define KERN_STALE_PIDS 16
 
@@ -29,5 +30,11 @@ typedef void kern_stale_fn(const struct kern_stale *stale, void *arg);
  * Returns: stale slots that are left, or a negative errno. Borrows: arg. */
 int kern_recover(bool kill, unsigned int timeout_ms, kern_stale_fn *fn, void *arg,
 		 struct weir_err *e);
+
+/* Forgets tasks and links of a slot whose members are all gone, the collector's own entry
+ * included. Must come before the last slot is given back: programs don't look when no run
+ * is active, so that an entry left behind would pass to whichever task or inode gets the
+ * same address. Borrows: k. */
+void kern_slot_forget(struct kern *k, uint32_t slot);
 
 #endif
