@@ -22,6 +22,23 @@ static __always_inline struct file *file_of(__u32 fd)
 	return file;
 }
 
+/* Writers into an overlay's file show on the inode of its upper layer. */
+static __always_inline void add_upper(struct inode *inode, struct weir_bind *ctx)
+{
+	struct ovl_inode___weir *oi;
+	struct inode *upper;
+
+	if (!bpf_core_field_exists(((struct ovl_inode___weir *)0)->__upperdentry))
+		return;
+	oi = (struct ovl_inode___weir *)((__u64)inode -
+					 bpf_core_field_offset(struct ovl_inode___weir, vfs_inode));
+	upper = BPF_CORE_READ(oi, __upperdentry, d_inode);
+	if (!upper)
+		return;
+	ctx->ret_writecount += BPF_CORE_READ(upper, i_writecount.counter);
+	ctx->ret_mapcount += BPF_CORE_READ(upper, i_mapping, i_mmap_writable.counter);
+}
+
 SEC("syscall")
 int weir_bind(struct weir_bind *ctx)
 {
@@ -54,11 +71,12 @@ int weir_bind(struct weir_bind *ctx)
 	ctx->ret_writecount = BPF_CORE_READ(inode, i_writecount.counter);
 	ctx->ret_mapcount = BPF_CORE_READ(inode, i_mapping, i_mmap_writable.counter);
 	ctx->ret_cred = 0;
-	if (o->magic == 0x794c7630 &&
+	if (o->magic == OVERLAYFS_MAGIC &&
 	    bpf_core_field_exists(((struct ovl_fs___weir *)0)->creator_cred)) {
 		struct ovl_fs___weir *ofs = BPF_CORE_READ(sb, s_fs_info);
 
 		ctx->ret_cred = (__u64)BPF_CORE_READ(ofs, creator_cred);
+		add_upper(inode, ctx);
 	}
 	ctx->ret_err = 0;
 	return 0;
@@ -89,6 +107,11 @@ int weir_adopt(struct weir_adopt *ctx)
 	ctx->ret_err = -ESRCH;
 	if (!task || !run)
 		return 0;
+	if (ctx->role == WEIR_ROLE_NONE) {
+		bpf_map_delete_elem(&weir_tasks, &key);
+		ctx->ret_err = 0;
+		return 0;
+	}
 	entry.tgid = BPF_CORE_READ(task, tgid);
 	entry.pid = BPF_CORE_READ(task, pid);
 	entry.start_ns = BPF_CORE_READ(task, start_boottime);

@@ -137,8 +137,8 @@ static __always_inline int use_file(struct file *file, __u16 hook, __u16 op)
 		ask.note.first = (__u64)dentry->d_parent;
 		ask.note.inode = 0;
 	}
-	if (ask.member && file->f_flags & O_TRUNC)
-		ask.member->trunc_inode = (__u64)inode;
+	if (ask.member)
+		ask.member->trunc_inode = file->f_flags & O_TRUNC ? (__u64)inode : 0;
 	existed = take_back_creation(&ask, dentry);
 	weir_look(&ask, dentry, want, WEIR_EV_BAD_FIRST);
 	/* allowed reads are no mutation */
@@ -163,25 +163,52 @@ int BPF_PROG(weir_file_open, struct file *file)
 	WEIR_ANSWER(use_file(file, WEIR_HOOK_FILE_OPEN, WEIR_OP_WRITE));
 }
 
+/* A ring acts for the process that made it: one from outside would act as an outsider. */
+static __always_inline bool is_foreign_ring(struct file *file, struct weir_ask *ask)
+{
+	char name[8] = {};
+
+	if (file->f_inode->i_sb->s_magic != ANON_INODE_MAGIC ||
+	    bpf_probe_read_kernel(name, sizeof(name), file->f_path.dentry->d_name.name) ||
+	    name[0] != '[' || name[1] != 'i' || name[2] != 'o' || name[3] != '_')
+		return false;
+	return weir_enter(ask, WEIR_HOOK_FILE_RECEIVE, WEIR_OP_RECEIVE) && ask->member;
+}
+
 SEC("lsm/file_receive")
 int BPF_PROG(weir_file_receive, struct file *file)
 {
+	struct weir_ask ask;
+
+	if (is_foreign_ring(file, &ask)) {
+		ask.note.kind = WEIR_KIND_IPC;
+		ask.note.first = (__u64)file->f_path.dentry;
+		ask.note.inode = (__u64)file->f_inode;
+		ask.note.flags |= WEIR_EV_BAD_FIRST;
+		WEIR_ANSWER(weir_leave(&ask));
+	}
 	WEIR_ANSWER(use_file(file, WEIR_HOOK_FILE_RECEIVE, WEIR_OP_RECEIVE));
 }
 
+/* The truncation of an open with O_TRUNC is one operation with it: judged again, but not
+ * told twice. */
 static __always_inline int truncate_at(struct dentry *dentry, struct inode *inode, __u16 hook)
 {
-	struct weir_task *member = weir_member();
+	struct weir_ask ask;
+	bool opened;
 
-	if (member && member->trunc_inode == (__u64)inode) {
-		struct weir_ask ask;
-
-		member->trunc_inode = 0;
-		if (weir_enter(&ask, hook, WEIR_OP_TRUNCATE))
-			return weir_pass(&ask);
+	if (!weir_enter(&ask, hook, WEIR_OP_TRUNCATE))
 		return 0;
-	}
-	return weir_one(hook, WEIR_OP_TRUNCATE, dentry, WEIR_RIGHT_WRITE, 0);
+	if (ask.member && weir_is_overlay_layer())
+		return weir_pass(&ask);
+	ask.note.first = (__u64)dentry;
+	weir_look(&ask, dentry, WEIR_RIGHT_WRITE, WEIR_EV_BAD_FIRST);
+	opened = ask.member && ask.member->trunc_inode == (__u64)inode;
+	if (ask.member)
+		ask.member->trunc_inode = 0;
+	if (opened && !weir_refuses(&ask))
+		return weir_pass(&ask);
+	return weir_leave(&ask);
 }
 
 SEC("lsm/path_truncate")

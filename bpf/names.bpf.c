@@ -55,8 +55,8 @@ __noinline __u32 weir_name_class(struct weir_name *name)
 	struct weir_name folded;
 	char tail[4] = {};
 	char first = 0;
-	__u64 bytes;
-	__u32 len;
+	__u64 bytes, hash;
+	__u32 len, class;
 
 	if (!name)
 		return WEIR_NAME_CONTROL;
@@ -72,7 +72,13 @@ __noinline __u32 weir_name_class(struct weir_name *name)
 	folded.bytes = bytes;
 	folded.len = len;
 	folded.fold = 1;
-	return control_of(weir_name_hash(&folded));
+	hash = weir_name_hash(&folded);
+	class = control_of(hash);
+	if (class != WEIR_NAME_GIT)
+		return class;
+	/* .Git is git's own directory on some systems, and nobody's business here */
+	folded.fold = 0;
+	return weir_name_hash(&folded) == hash ? WEIR_NAME_GIT : WEIR_NAME_CONTROL;
 }
 
 /* The three components right below .git, the highest first. */

@@ -55,6 +55,7 @@
 #define PIDFS_MAGIC 0x50494446
 #define NSFS_MAGIC 0x6e736673
 #define TMPFS_MAGIC 0x01021994
+#define OVERLAYFS_MAGIC 0x794c7630
 #define HUGETLBFS_MAGIC 0x958458f6
 
 /* dentry.d_iname became d_shortname.string in 6.14 (58cf9c383c5c); both hold short names. */
@@ -88,6 +89,11 @@ static __always_inline unsigned char weir_first_byte(struct dentry *dentry)
 /* fs/overlayfs is a module on Debian; its type is found in the module's BTF. */
 struct ovl_fs___weir {
 	const struct cred *creator_cred;
+} __attribute__((preserve_access_index));
+
+struct ovl_inode___weir {
+	struct inode vfs_inode;
+	struct dentry *__upperdentry;
 } __attribute__((preserve_access_index));
 
 #endif
