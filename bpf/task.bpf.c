@@ -55,11 +55,13 @@ static __always_inline void leave_run(struct weir_task *entry)
 		__sync_fetch_and_add(&run->live, -1);
 }
 
+/* An entry lives exactly as long as the task's memory, also when that outlives the last run:
+ * the next task at this address must not inherit anything. */
 SEC("lsm/task_free")
 int BPF_PROG(weir_task_free, struct task_struct *task)
 {
-	struct weir_task *entry = weir_task_of(task);
 	__u64 key = (__u64)task;
+	struct weir_task *entry = bpf_map_lookup_elem(&weir_tasks, &key);
 	struct weir_run *run;
 
 	if (!entry)

@@ -116,9 +116,10 @@ WEIR_ASSERT_SIZE(struct weir_links, 8);
 /* State of the host, one element. */
 struct weir_host {
 	__u32 runs;    /* active runs: 0 lets every program return at once */
-	__u32 watched; /* devices below; more than fit: WEIR_WATCH_MAX + 1, every device counts */
-	__u32 dev[4];  /* superblock devices that hold a watched or sealed tree */
-	__u64 collectors;
+	__u32 watched; /* watched or sealed trees */
+	__u32 dev[4];  /* superblock devices that hold them */
+	__u32 wide;    /* trees whose device found no room: every device counts */
+	__u32 pad;
 };
 #define WEIR_WATCH_MAX 4
 WEIR_ASSERT_SIZE(struct weir_host, 32);

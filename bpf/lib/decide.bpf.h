@@ -60,7 +60,7 @@ static __always_inline bool weir_dev_watched(__u32 dev)
 {
 	struct weir_host *host = weir_host_state();
 
-	if (!host || host->watched > WEIR_WATCH_MAX)
+	if (!host || host->wide)
 		return true;
 	return dev == host->dev[0] || dev == host->dev[1] || dev == host->dev[2] ||
 	       dev == host->dev[3];
@@ -210,10 +210,8 @@ static __always_inline bool weir_refuses(struct weir_ask *ask)
 
 static __always_inline void weir_latch(struct weir_ask *ask)
 {
-	if (ask->member && ask->member->role == WEIR_ROLE_CANARY) {
-		ask->note.flags |= WEIR_EV_CANARY;
+	if (ask->note.flags & WEIR_EV_CANARY)
 		return;
-	}
 	if (ask->run->mode == WEIR_MODE_TRACE && ask->note.kind != WEIR_KIND_TAMPER &&
 	    ask->note.kind != WEIR_KIND_BPF)
 		return;
@@ -239,6 +237,8 @@ static __always_inline int weir_leave(struct weir_ask *ask)
 	refuse = weir_refuses(ask);
 	if (!ask->run)
 		return refuse;
+	if (ask->member && ask->member->role == WEIR_ROLE_CANARY)
+		ask->note.flags |= WEIR_EV_CANARY;
 	if (ask->note.kind != WEIR_KIND_NONE)
 		weir_latch(ask);
 	ask->note.outcome = refuse ? WEIR_OUTCOME_DENIED : WEIR_OUTCOME_PASSED;

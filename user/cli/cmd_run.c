@@ -15,6 +15,7 @@
 #include "user/cli/cmd.h"
 #include "user/cli/parse.h"
 #include "user/cli/session.h"
+#include "user/cli/statement.h"
 #include "user/report/report.h"
 #include "user/tree/compare.h"
 
@@ -197,6 +198,7 @@ static void report(struct session *s, enum verdict_value verdict)
 	const struct weir_run *run = kern_run(s->kern, s->slot.slot);
 	struct policy_env env = { s->workspace, s->user.home, s->tmpdir };
 	cleanup_buf struct buf suggestion = { 0 }, text = { 0 };
+	json_t *counters = finish_hooks_json(run);
 	struct timespec now;
 	struct report r = {
 		.id = s->run.id,
@@ -213,10 +215,11 @@ static void report(struct session *s, enum verdict_value verdict)
 		.argv = s->opt->argv,
 		.wait_status = s->wait_status,
 		.exit_status = exit_status(s, verdict),
-		.members = run->members,
+		.members = run->members - s->canaries,
 		.mutations = s->pipe.mutations,
 		.changed_files = count_changes(s),
 		.coverage = s->coverage,
+		.counters = counters,
 		.next = next_step(s, verdict),
 	};
 	struct weir_err doubt = { 0 };
@@ -236,6 +239,7 @@ static void report(struct session *s, enum verdict_value verdict)
 	}
 	if (!s->opt->quiet && report_summary(&r, isatty(2), &text) == 0)
 		fputs(buf_str(&text), stderr);
+	json_decref(counters);
 }
 
 static int run(struct session *s, const struct run_options *o, struct weir_err *e)

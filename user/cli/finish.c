@@ -17,11 +17,9 @@
 #include "user/cli/statement.h"
 #include "user/cli/sweep.h"
 #include "user/event/names.h"
-#include "user/kern/canary.h"
 
 #define KILL_MS 10000
 #define DRAIN_MS 5000
-#define CANARY_MS 20000
 
 /* One member that outlived the command: a note with its program. */
 static int note_leftover(const struct weir_task *task, void *arg)
@@ -78,7 +76,7 @@ static void drain(struct session *s)
 	session_doubt(s, "the last records did not arrive");
 }
 
-static json_t *hooks_json(const struct weir_run *run)
+json_t *finish_hooks_json(const struct weir_run *run)
 {
 	json_t *hooks = json_object();
 
@@ -121,7 +119,7 @@ static json_t *end_record(struct session *s, const struct weir_run *run)
 	digest_hex(s->before.sha256, DIGEST_SIZE, before);
 	digest_hex(s->after.sha256, DIGEST_SIZE, after);
 	return json_pack("{s:s, s:o, s:o, s:I, s:I, s:I, s:I, s:o, s:s, s:s, s:O}", "schema",
-			 "weir.end/1", "hooks", hooks_json(run), "latch", latch_json(run),
+			 "weir.end/1", "hooks", finish_hooks_json(run), "latch", latch_json(run),
 			 "trouble", (json_int_t)run->trouble, "last_seq", (json_int_t)run->seq,
 			 "live", (json_int_t)run->live, "members", (json_int_t)run->members, "exit",
 			 finish_exit_json(s->wait_status), "manifest_before", before,
@@ -146,14 +144,6 @@ static void check_workspace(struct session *s)
 	if (fstat(s->workspace_fd, &was) < 0 || lstat(s->workspace, &is) < 0 ||
 	    was.st_dev != is.st_dev || was.st_ino != is.st_ino)
 		session_doubt(s, "the workspace was removed or replaced: %s", s->workspace);
-}
-
-static void prove_end(struct session *s)
-{
-	struct weir_err e = { 0 };
-
-	if (kern_canary_fly(&s->slot, s->canary_dir, CANARY_MS, &e) < 0)
-		session_doubt(s, "at the end: %s", e.text);
 }
 
 void session_spoil(struct session *s, const struct weir_err *why)
@@ -206,7 +196,7 @@ int session_finish(struct session *s, enum verdict_value *ret_verdict, struct we
 		session_doubt(s, "looking for open writers: %s", doubt.text);
 	if (hash_after(s, &doubt) < 0)
 		session_doubt(s, "hashing the workspace: %s", doubt.text);
-	prove_end(s);
+	session_prove(s, "at the end");
 	drain(s);
 	pipe_settle(&s->pipe);
 	settle(s, &run);

@@ -363,6 +363,17 @@ static json_t *start_record(struct session *s)
 	return start;
 }
 
+void session_prove(struct session *s, const char *when)
+{
+	const struct weir_run *run = kern_run(s->kern, s->slot.slot);
+	uint64_t before = run->members;
+	struct weir_err e = { 0 };
+
+	if (kern_canary_fly(&s->slot, s->canary_dir, CANARY_MS, &e) < 0)
+		session_doubt(s, "%s: %s", when, e.text);
+	s->canaries += run->members - before;
+}
+
 int session_attach(struct session *s, struct weir_err *e)
 {
 	uint32_t rights = s->image ? s->image->rights : WEIR_RIGHT_READ;
@@ -386,8 +397,7 @@ int session_attach(struct session *s, struct weir_err *e)
 	err = pipe_json(&s->pipe, VERDICT_START, start_record(s));
 	if (err < 0)
 		return err_errno(e, err, "starting the trace");
-	if (kern_canary_fly(&s->slot, s->canary_dir, CANARY_MS, &doubt) < 0)
-		session_doubt(s, "at the start: %s", doubt.text);
+	session_prove(s, "at the start");
 	if (sweep_writers(s, &doubt) < 0)
 		session_doubt(s, "looking for open writers: %s", doubt.text);
 	session_drain(s, 0);

@@ -64,6 +64,7 @@ struct session {
 	struct kern *kern;
 	struct kern_slot slot;
 	char *canary_dir;
+	uint64_t canaries; /* members that were canaries */
 	struct mounts *mounts;
 
 	int trace_fd;
@@ -105,6 +106,9 @@ void session_doubt(struct session *s, const char *fmt, ...) __attribute__((forma
 
 /* What went wrong after the verdict: what can't be kept can't be proven. */
 void session_spoil(struct session *s, const struct weir_err *why);
+
+/* Sends a canary; what it could not prove is a doubt. when: "at the start" ... */
+void session_prove(struct session *s, const char *when);
 
 /* Takes what is in the ring; wait_ms 0 only looks. Returns: records taken, or an errno. */
 int session_drain(struct session *s, int wait_ms);

@@ -21,6 +21,9 @@
 /* Writes both files into the run's directory. Returns: 0 or a negative errno. */
 int statement_write(struct session *s, enum verdict_value verdict, struct weir_err *e);
 
+/* The counters of all hooks, as in END. Gives: a new reference. Borrows: run. */
+json_t *finish_hooks_json(const struct weir_run *run);
+
 /* How the command ended, as in END and in the statement. Gives: a new reference. */
 json_t *finish_exit_json(int wait_status);
 

@@ -19,6 +19,7 @@
 #include "user/base/err.h"
 
 #define KERN_PIN_ROOT "/sys/fs/bpf/weir"
+#define KERN_LOCK_FILE "/run/weir.lock" /* held while pins or slots change hands */
 
 enum kern_source {
 	KERN_SOURCE_MISSING = 0, /* not attached */
@@ -39,7 +40,7 @@ struct kern {
 	bool loaded_now; /* false: the pins were there */
 	int lock_fd;
 	int tasks_fd, runs_fd, host_fd, rules_fd, names_fd, bloom_fd, supers_fd, creds_fd;
-	int control_fd, rings_fd;
+	int control_fd, rings_fd, links_fd;
 	int bind_fd, adopt_fd;
 	struct weir_run *runs;	/* shared with the programs */
 	struct weir_host *host; /* likewise */
@@ -80,6 +81,7 @@ struct kern_slot {
 	uint32_t *supers;
 	size_t super_count, super_cap;
 	uint32_t watch_dev; /* device of the workspace, 0: none watched */
+	bool watch_wide;    /* it found no room in weir_host.dev */
 	int ring_fd;
 };
 

@@ -27,7 +27,6 @@
 #include "user/kern/kern.h"
 
 #define BPF_FS_MAGIC_NUMBER 0xcafe4a11
-#define LOCK_FILE "/run/weir.lock"
 #define PAGE 4096u
 
 struct hook_info {
@@ -106,7 +105,8 @@ static bool program_fits(const struct bpf_program *prog, const struct btf *btf, 
 	return true;
 }
 
-static int quiet_print(enum libbpf_print_level level, const char *fmt, va_list args)
+__attribute__((format(printf, 2, 0))) static int quiet_print(enum libbpf_print_level level,
+							     const char *fmt, va_list args)
 {
 	if (level == LIBBPF_WARN && getenv("WEIR_DEBUG"))
 		return vfprintf(stderr, fmt, args);
@@ -259,6 +259,7 @@ static int open_pins(struct kern *k, struct weir_err *e)
 		{ "maps/weir_creds", &k->creds_fd },
 		{ "maps/weir_control", &k->control_fd },
 		{ "maps/weir_rings", &k->rings_fd },
+		{ "maps/weir_links", &k->links_fd },
 		{ "bind", &k->bind_fd },
 		{ "adopt", &k->adopt_fd },
 	};
@@ -471,16 +472,17 @@ int kern_open(const char *without, struct kern **ret_kern, struct weir_err *e)
 	if (!k)
 		return err_errno(e, -ENOMEM, "kernel side");
 	k->tasks_fd = k->runs_fd = k->host_fd = k->rules_fd = k->names_fd = k->bloom_fd = -1;
-	k->supers_fd = k->creds_fd = k->control_fd = k->rings_fd = k->bind_fd = k->adopt_fd = -1;
+	k->supers_fd = k->creds_fd = k->control_fd = k->rings_fd = k->links_fd = -1;
+	k->bind_fd = k->adopt_fd = -1;
 	libbpf_set_print(quiet_print);
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
 		files.rlim_cur = files.rlim_max = 1048576;
 		setrlimit(RLIMIT_NOFILE, &files);
 	}
 	err = mount_bpffs(e);
-	k->lock_fd = open(LOCK_FILE, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	k->lock_fd = open(KERN_LOCK_FILE, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	if (err == 0 && (k->lock_fd < 0 || flock(k->lock_fd, LOCK_EX) < 0))
-		err = err_errno(e, -errno, "%s", LOCK_FILE);
+		err = err_errno(e, -errno, "%s", KERN_LOCK_FILE);
 	if (err == 0)
 		err = name_pins(k, without, e);
 	if (err == 0)
@@ -499,7 +501,7 @@ void kern_close(struct kern *k)
 {
 	int *fds[] = { &k->tasks_fd, &k->runs_fd,   &k->host_fd,  &k->rules_fd,	  &k->names_fd,
 		       &k->bloom_fd, &k->supers_fd, &k->creds_fd, &k->control_fd, &k->rings_fd,
-		       &k->bind_fd,  &k->adopt_fd,  &k->lock_fd };
+		       &k->links_fd, &k->bind_fd,   &k->adopt_fd, &k->lock_fd };
 
 	if (!k)
 		return;
@@ -517,11 +519,11 @@ void kern_close(struct kern *k)
 
 int kern_unload(struct weir_err *e)
 {
-	cleanup_close int lock = open(LOCK_FILE, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	cleanup_close int lock = open(KERN_LOCK_FILE, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	int err;
 
 	if (lock < 0 || flock(lock, LOCK_EX) < 0)
-		return err_errno(e, -errno, "%s", LOCK_FILE);
+		return err_errno(e, -errno, "%s", KERN_LOCK_FILE);
 	err = remove_others(NULL, e);
 	if (err == 0 && rmdir(KERN_PIN_ROOT) < 0 && errno != ENOENT)
 		err = err_errno(e, -errno, "%s", KERN_PIN_ROOT);

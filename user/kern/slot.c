@@ -15,6 +15,7 @@
 #include "user/base/cleanup.h"
 #include "user/base/fsio.h"
 #include "user/kern/kern.h"
+#include "user/kern/recover.h"
 
 /* Makes room for one more element. */
 static int grow(void *array, size_t count, size_t *cap, size_t size)
@@ -123,6 +124,7 @@ void kern_slot_release(struct kern_slot *s)
 	free(s->names);
 	free(s->supers);
 	if (!run->live) {
+		kern_slot_forget(k, s->slot);
 		__atomic_and_fetch(&run->flags, ~WEIR_RUN_TAKEN, __ATOMIC_SEQ_CST);
 		__atomic_sub_fetch(&k->host->runs, 1, __ATOMIC_SEQ_CST);
 	}
@@ -153,7 +155,7 @@ static void bloom_set(struct kern *k, uint64_t ino, uint32_t salt)
 int kern_bind_fd(struct kern_slot *s, int fd, uint32_t slot, const struct weir_rule *rule,
 		 struct weir_err *e)
 {
-	struct weir_bind bind;
+	struct weir_bind bind = { 0 };
 	int err = kern_look(s->kern, fd, &bind), copy;
 
 	if (err < 0)
@@ -196,7 +198,7 @@ int kern_bind_name(struct kern_slot *s, const char *dir, const char *name,
 {
 	cleanup_close int fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	struct weir_namekey key = { .hash = WEIR_FNV_BASIS };
-	struct weir_bind bind;
+	struct weir_bind bind = { 0 };
 	int err;
 
 	if (fd < 0)
@@ -237,7 +239,7 @@ static int know_device(struct kern_slot *s, unsigned int major, unsigned int min
 static int know_overlay(struct kern_slot *s, const char *point, struct weir_err *e)
 {
 	cleanup_close int fd = open(point, O_PATH | O_CLOEXEC);
-	struct weir_bind bind;
+	struct weir_bind bind = { 0 };
 	uint32_t one = 1;
 
 	/* hidden below another mount, or gone: it gives no rights then */
@@ -272,24 +274,23 @@ int kern_know_mounts(struct kern_slot *s, struct weir_err *e)
 	return 0;
 }
 
-/* Recomputes which devices hold watched trees. The table is small: more devices than it
- * holds make every device count. */
-static int watch_device(struct kern *k, uint32_t dev)
+/* Notes a device that holds a watched tree. The table is small: with more devices than it
+ * holds, every device counts. Returns: whether there was room. */
+static bool watch_device(struct kern *k, uint32_t dev)
 {
 	for (uint32_t i = 0; i < WEIR_WATCH_MAX; i++) {
 		if (k->host->dev[i] == dev || k->host->dev[i] == 0) {
 			k->host->dev[i] = dev;
-			return 0;
+			return true;
 		}
 	}
-	k->host->watched += WEIR_WATCH_MAX;
-	return -ENOSPC;
+	return false;
 }
 
 int kern_watch(struct kern_slot *s, int fd, bool seal, struct weir_err *e)
 {
 	struct weir_rule rule = { .flags = seal ? WEIR_RULE_SEAL : WEIR_RULE_WATCH, .id = s->slot };
-	struct weir_bind bind;
+	struct weir_bind bind = { 0 };
 	int err = kern_look(s->kern, fd, &bind);
 
 	if (err < 0)
@@ -298,7 +299,8 @@ int kern_watch(struct kern_slot *s, int fd, bool seal, struct weir_err *e)
 		if (flock(s->kern->lock_fd, LOCK_EX) < 0)
 			return err_errno(e, -errno, "locking the slots");
 		s->watch_dev = bind.ret_object.dev;
-		watch_device(s->kern, s->watch_dev);
+		s->watch_wide = !watch_device(s->kern, s->watch_dev);
+		s->kern->host->wide += s->watch_wide;
 		s->kern->host->watched++;
 		flock(s->kern->lock_fd, LOCK_UN);
 	}
@@ -315,6 +317,7 @@ void kern_unwatch(struct kern_slot *s)
 		if (s->rules[i].slot == WEIR_SLOT_SEAL)
 			bpf_map_delete_elem(k->rules_fd, &s->rules[i]);
 	if (flock(k->lock_fd, LOCK_EX) == 0) {
+		k->host->wide -= s->watch_wide;
 		if (--k->host->watched == 0)
 			memset(k->host->dev, 0, sizeof(k->host->dev));
 		flock(k->lock_fd, LOCK_UN);
