@@ -22,8 +22,7 @@ static int add(struct load *l, const char *root, const git_tree_entry *entry)
 
 	if (l->base->count == l->cap) {
 		size_t cap = l->cap ? l->cap * 2 : 256;
-		struct base_entry *entries =
-			reallocarray(l->base->entries, cap, sizeof(*entries));
+		struct base_entry *entries = reallocarray(l->base->entries, cap, sizeof(*entries));
 
 		if (!entries)
 			return -ENOMEM;

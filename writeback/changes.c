@@ -163,10 +163,10 @@ int changes_find(const struct repo *r, const struct base *b, const struct manife
 	while (err == 0 && (i < b->count || k < after->count)) {
 		const struct base_entry *left = i < b->count ? &b->entries[i] : NULL;
 		const struct manifest_row *row = k < after->count ? &after->rows[k] : NULL;
-		int order = !left ? 1 :
-			    !row  ? -1 :
-				    tree_path_compare(left->path, left->len,
-						      after->paths + row->path, row->path_len);
+		int order = !left  ? 1
+			    : !row ? -1
+				   : tree_path_compare(left->path, left->len,
+						       after->paths + row->path, row->path_len);
 
 		if (order < 0) {
 			err = add_change(&f, left, NULL);

@@ -22,8 +22,7 @@ struct base {
 };
 
 /* Lists a tree with all below it. Returns: 0 or a negative errno with e. Gives: ret_base. */
-int base_load(const struct repo *r, const git_oid *tree, struct base *ret_base,
-	      struct weir_err *e);
+int base_load(const struct repo *r, const git_oid *tree, struct base *ret_base, struct weir_err *e);
 void base_done(struct base *b);
 #define cleanup_base __attribute__((__cleanup__(base_done)))
 

@@ -26,9 +26,12 @@
 #define RESULT_MAX ((size_t)256 << 20)
 
 static const char *const file_names[RUN_FILES] = {
-	[RUN_STATEMENT] = "statement.json", [RUN_SIGNATURE] = "statement.sig",
-	[RUN_TRACE] = "trace",		    [RUN_BEFORE] = "manifest.before",
-	[RUN_AFTER] = "manifest.after",	    [RUN_POLICY] = "policy.yaml",
+	[RUN_STATEMENT] = "statement.json",
+	[RUN_SIGNATURE] = "statement.sig",
+	[RUN_TRACE] = "trace",
+	[RUN_BEFORE] = "manifest.before",
+	[RUN_AFTER] = "manifest.after",
+	[RUN_POLICY] = "policy.yaml",
 	[RUN_COVERAGE] = "coverage.json",
 };
 
@@ -130,8 +133,8 @@ static int keep_commit(const struct gate_config *c, void *arg, struct weir_err *
 	p.ws_ino = a->ws_ino;
 	p.message = a->message;
 	p.author = a->author;
-	p.strength = c->crosscheck && strcmp(c->crosscheck, "full") == 0 ? TREE_STRENGTH_FULL :
-									   TREE_STRENGTH_STAT;
+	p.strength = c->crosscheck && strcmp(c->crosscheck, "full") == 0 ? TREE_STRENGTH_FULL
+									 : TREE_STRENGTH_STAT;
 	err = gate_run(&p, e);
 	if (p.nonce.id[0])
 		publish_drop_quarantine(&p.repo, p.nonce.id);
@@ -275,11 +278,15 @@ int command_commit(int argc, char **argv)
 		{ 0 },
 	};
 	static const struct argp argp = {
-		options, parse, NULL,
+		options,
+		parse,
+		NULL,
 		"Promote a run: check statement, trace and workspace, quarantine the changes, "
 		"commit, sign and publish them.\vExit status: 0 promoted (or already promoted), "
 		"122 refused, 2 usage, 125 own failure.",
-		NULL, NULL, NULL
+		NULL,
+		NULL,
+		NULL
 	};
 	cleanup_config struct gate_config c = { 0 };
 	struct args a = { .run_dir = -1, .reader = -1 };
@@ -290,7 +297,8 @@ int command_commit(int argc, char **argv)
 	if (argp_parse(&argp, argc, argv, 0, NULL, &a) != 0)
 		return GATE_EXIT_USAGE;
 	if (geteuid() != 0) {
-		fprintf(stderr, "weir-gate: must be started as root (it drops privilege by itself)\n");
+		fprintf(stderr,
+			"weir-gate: must be started as root (it drops privilege by itself)\n");
 		return GATE_EXIT_USAGE;
 	}
 	for (unsigned int i = 0; i < RUN_FILES; i++)

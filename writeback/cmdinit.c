@@ -135,9 +135,9 @@ static int fill(struct gate_config *c, struct args *a, struct weir_err *e)
 	a->refs = (struct gate_texts){ 0 };
 	c->policies = a->policies;
 	a->policies = (struct gate_texts){ 0 };
-	return c->schema && c->id && c->user && c->name && c->email && c->crosscheck ?
-		       0 :
-		       err_errno(e, -ENOMEM, "init");
+	return c->schema && c->id && c->user && c->name && c->email && c->crosscheck
+		       ? 0
+		       : err_errno(e, -ENOMEM, "init");
 }
 
 /* What the command line said must survive being read back: the same checks hold. */
@@ -146,12 +146,13 @@ static int check_config(const struct gate_config *c, struct weir_err *e)
 	cleanup_config struct gate_config again = { 0 };
 	struct gate_config whole = *c;
 	char zeros[DIGEST_HEX], *items[1] = { zeros };
+	char key[] = GATE_KEY, signers[] = GATE_SIGNERS;
 	cleanup_buf struct buf text = { 0 };
 
 	memset(zeros, '0', DIGEST_HEX - 1);
 	zeros[DIGEST_HEX - 1] = '\0';
-	whole.key = GATE_KEY;
-	whole.signers = GATE_SIGNERS;
+	whole.key = key;
+	whole.signers = signers;
 	whole.hosts = (struct gate_texts){ items, 1 };
 	if (config_format(&whole, &text) < 0)
 		return err_set(e, -EINVAL, "a value has control characters");
@@ -228,8 +229,8 @@ static void report(const struct gate_config *c)
 	printf("repository  %s (owner %s)\nrefs        ", c->repository, c->user);
 	for (size_t i = 0; i < c->refs.count; i++)
 		printf("%s%s", i ? ", " : "", c->refs.items[i]);
-	printf("\nsigning key %s\nsigners     %s\nhost key    %s\nsettings    %s\n", c->key, c->signers,
-	       GATE_HOST_KEY, GATE_CONFIG);
+	printf("\nsigning key %s\nsigners     %s\nhost key    %s\nsettings    %s\n", c->key,
+	       c->signers, GATE_HOST_KEY, GATE_CONFIG);
 	printf("stock git:  git -c safe.directory=%s -c gpg.ssh.allowedSignersFile=%s \\\n"
 	       "                -C %s log --show-signature\n",
 	       c->repository, c->signers, c->repository);
@@ -239,7 +240,8 @@ int command_init(int argc, char **argv)
 {
 	static const struct argp_option options[] = {
 		{ "repo", KEY_REPO, "DIR", 0, "bare repository; made if it does not exist", 0 },
-		{ "ref", KEY_REF, "REF", 0, "promotable branch (default refs/heads/main); repeatable", 0 },
+		{ "ref", KEY_REF, "REF", 0,
+		  "promotable branch (default refs/heads/main); repeatable", 0 },
 		{ "user", KEY_USER, "NAME", 0, "owner of repository and key (default weir)", 0 },
 		{ "policy", KEY_POLICY, "SHA256", 0,
 		  "allow this policy besides the base commit's own; repeatable", 0 },
@@ -247,14 +249,18 @@ int command_init(int argc, char **argv)
 		{ "email", KEY_EMAIL, "TEXT", 0, "committer's address (default weir@HOST)", 0 },
 		{ "agent", KEY_AGENT, "SOCKET", 0, "sign by this ssh-agent", 0 },
 		{ "public", KEY_PUBLIC, "FILE", 0, "public key that the agent holds", 0 },
-		{ "crosscheck", KEY_CROSSCHECK, "stat|full", 0, "how the workspace is compared", 0 },
+		{ "crosscheck", KEY_CROSSCHECK, "stat|full", 0, "how the workspace is compared",
+		  0 },
 		{ 0 },
 	};
-	static const struct argp argp = {
-		options, parse, NULL,
-		"Make " GATE_CONFIG ", keys, the gate's user and the repository. Overwrites nothing.",
-		NULL,	 NULL,	NULL
-	};
+	static const struct argp argp = { options,
+					  parse,
+					  NULL,
+					  "Make " GATE_CONFIG ", keys, the gate's user and the "
+							      "repository. Overwrites nothing.",
+					  NULL,
+					  NULL,
+					  NULL };
 	cleanup_config struct gate_config c = { 0 };
 	struct init_files made = { 0 };
 	struct args a = { 0 };

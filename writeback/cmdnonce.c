@@ -151,10 +151,10 @@ static int print_nonce(const struct repo *r, const struct nonce *n, struct weir_
 	cleanup_buf struct buf policy = { 0 };
 	unsigned char hash[DIGEST_SIZE];
 	char hex[DIGEST_HEX];
-	cleanup_json json_t *root = json_pack("{s:s, s:s, s:o, s:s, s:s, s:n}", "schema",
-					      NONCE_SCHEMA, "nonce", n->id, "repository",
-					      json_escaped(n->repository), "ref", n->ref, "commit",
-					      n->commit, "policy_sha256");
+	cleanup_json json_t *root =
+		json_pack("{s:s, s:s, s:o, s:s, s:s, s:n}", "schema", NONCE_SCHEMA, "nonce", n->id,
+			  "repository", json_escaped(n->repository), "ref", n->ref, "commit",
+			  n->commit, "policy_sha256");
 	int err = read_policy(r, n->commit, &policy, e);
 
 	if (err < 0 && err != -ENOENT)
@@ -206,14 +206,15 @@ static int keep_nonce(const struct gate_config *c, void *arg, struct weir_err *e
 int command_nonce(int argc, char **argv)
 {
 	static const struct argp_option options[] = {
-		{ "ref", KEY_REF, "REF", 0, "branch to promote to (default: the first of gate.yaml)", 0 },
+		{ "ref", KEY_REF, "REF", 0,
+		  "branch to promote to (default: the first of gate.yaml)", 0 },
 		{ "workspace", KEY_WORKSPACE, "DIR", 0, "directory that the run will work in", 0 },
 		{ "repo", KEY_REPO, "DIR", 0, "must be the gate's repository", 0 },
 		{ 0 },
 	};
-	static const struct argp argp = { options, parse, NULL,
-					  "Issue a nonce for one run; prints JSON.", NULL, NULL,
-					  NULL };
+	static const struct argp argp = {
+		options, parse, NULL, "Issue a nonce for one run; prints JSON.", NULL, NULL, NULL
+	};
 	cleanup_config struct gate_config c = { 0 };
 	struct args a = { 0 };
 	struct weir_err e = { 0 };
@@ -259,9 +260,10 @@ int command_policy(int argc, char **argv)
 		{ "nonce", KEY_NONCE, "N", 0, "as issued by weir-gate nonce", 0 },
 		{ 0 },
 	};
-	static const struct argp argp = { options, parse, NULL,
-					  "Print " POLICY_PATH " of a nonce's base commit.", NULL,
-					  NULL, NULL };
+	static const struct argp argp = {
+		options, parse, NULL, "Print " POLICY_PATH " of a nonce's base commit.",
+		NULL,	 NULL,	NULL
+	};
 	cleanup_config struct gate_config c = { 0 };
 	struct args a = { 0 };
 	struct weir_err e = { 0 };
@@ -359,15 +361,21 @@ static int fill(const struct gate_config *c, struct args *a, int dir, struct wei
 int command_checkout(int argc, char **argv)
 {
 	static const struct argp_option options[] = {
-		{ "nonce", KEY_NONCE, "N", 0, "as issued by weir-gate nonce for this directory", 0 },
+		{ "nonce", KEY_NONCE, "N", 0, "as issued by weir-gate nonce for this directory",
+		  0 },
 		{ "into", KEY_INTO, "DIR", 0, "an empty directory", 0 },
-		{ "owner", KEY_OWNER, "UID:GID", 0, "who gets the files (default: DIR's owner)", 0 },
+		{ "owner", KEY_OWNER, "UID:GID", 0, "who gets the files (default: DIR's owner)",
+		  0 },
 		{ 0 },
 	};
 	static const struct argp argp = {
-		options, parse, NULL,
+		options,
+		parse,
+		NULL,
 		"Fill an empty workspace from a nonce's base commit, bytes as in the blobs.",
-		NULL,	 NULL,	NULL
+		NULL,
+		NULL,
+		NULL
 	};
 	cleanup_config struct gate_config c = { 0 };
 	cleanup_close int dir = -1;

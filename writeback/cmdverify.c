@@ -47,9 +47,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (!a->commit || !a->repo || !a->signers)
 			argp_error(state, "%s is missing",
-				   !a->commit ? "COMMIT" :
-				   !a->repo   ? "--repo DIR" :
-						"--signers FILE");
+				   !a->commit ? "COMMIT"
+				   : !a->repo ? "--repo DIR"
+					      : "--signers FILE");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -57,8 +57,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 /* A full id, or a branch by name. */
-static int find_commit(const struct repo *r, const char *name, git_oid *ret_oid,
-		       struct weir_err *e)
+static int find_commit(const struct repo *r, const char *name, git_oid *ret_oid, struct weir_err *e)
 {
 	cleanup_free char *ref = NULL;
 
@@ -84,8 +83,8 @@ static int print_json(const struct verify *v, int err, const struct weir_err *e)
 						      i < v->checked));
 	git_oid_tostr(hex, sizeof(hex), &v->commit);
 	root = json_pack("{s:s, s:s, s:b, s:o, s:s, s:s}", "schema", "weir.verify/1", "commit", hex,
-			 "ok", err == 0, "links", list, "signer",
-			 buf_str(&v->principal), "why", e->text);
+			 "ok", err == 0, "links", list, "signer", buf_str(&v->principal), "why",
+			 e->text);
 	if (!root || json_canonical(root, &text) < 0)
 		return -ENOMEM;
 	fputs(buf_str(&text), stdout);
@@ -156,10 +155,16 @@ int command_verify(int argc, char **argv)
 		{ "json", 'j', NULL, 0, "print the result as JSON", 0 },
 		{ 0 },
 	};
-	static const struct argp argp = { options, parse, "COMMIT",
-					  "Check a promoted commit, offline, with public keys only; "
-					  "names the link that fails.",
-					  NULL, NULL, NULL };
+	static const struct argp argp = {
+		options,
+		parse,
+		"COMMIT",
+		"Check a promoted commit, offline, with public keys only; "
+		"names the link that fails.",
+		NULL,
+		NULL,
+		NULL
+	};
 	struct args a = { 0 };
 	struct weir_err e = { 0 };
 	int err;

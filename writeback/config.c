@@ -169,8 +169,8 @@ static int check_values(const struct parse *p, const yaml_node_t *root)
 
 	for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
 		const struct member *m = &members[i];
-		bool there = m->shape == SHAPE_TEXT ? *text_at(c, m) != NULL :
-						      list_at(c, m)->count > 0;
+		bool there =
+			m->shape == SHAPE_TEXT ? *text_at(c, m) != NULL : list_at(c, m)->count > 0;
 
 		if (m->required && !there)
 			return err_set(p->e, -EINVAL, "%s:1:1: key `%s` is missing", p->file,
@@ -185,7 +185,8 @@ static int check_values(const struct parse *p, const yaml_node_t *root)
 		return fail(p, root, "repository, key, agent and signers are absolute paths");
 	for (size_t i = 0; i < c->refs.count; i++)
 		if (strncmp(c->refs.items[i], "refs/heads/", 11) != 0)
-			return fail(p, root, "refs: only branches (refs/heads/...) can be promoted");
+			return fail(p, root,
+				    "refs: only branches (refs/heads/...) can be promoted");
 	if (strpbrk(c->name, "<>") || strpbrk(c->email, "<> "))
 		return fail(p, root, "name and email can't have < or >");
 	if (c->crosscheck && strcmp(c->crosscheck, "stat") != 0 &&
@@ -266,10 +267,11 @@ int config_load(struct gate_config *ret_config, struct weir_err *e)
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return err_errno(e, -errno, "%s", GATE_CONFIG);
 	if (!S_ISREG(st.st_mode) || st.st_uid != 0 || (st.st_mode & 022))
-		return err_set(e, -EPERM,
-			       "%s must be a file of root that nobody else can write (now mode %04o, "
-			       "uid %u)",
-			       GATE_CONFIG, st.st_mode & 07777, st.st_uid);
+		return err_set(
+			e, -EPERM,
+			"%s must be a file of root that nobody else can write (now mode %04o, "
+			"uid %u)",
+			GATE_CONFIG, st.st_mode & 07777, st.st_uid);
 	err = fsio_read_fd(fd, GATE_CONFIG_MAX, &text);
 	if (err < 0)
 		return err_errno(e, err, "%s", GATE_CONFIG);
@@ -298,7 +300,8 @@ static int add_quoted(struct buf *b, const char *text)
 
 int config_format(const struct gate_config *c, struct buf *ret_text)
 {
-	buf_addf(ret_text, "# What weir-gate trusts. Made by weir-gate init; only root may write it.\n");
+	buf_addf(ret_text,
+		 "# What weir-gate trusts. Made by weir-gate init; only root may write it.\n");
 	for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
 		const struct member *m = &members[i];
 		const struct gate_texts *list = m->shape == SHAPE_TEXT ? NULL : list_at(c, m);

@@ -31,7 +31,8 @@ static bool sets_attribute(const char *line, const char *name)
 	for (const char *at = line; (at = strstr(at, name)); at += len) {
 		bool starts = at > line && isspace((unsigned char)at[-1]);
 
-		if (starts && (at[len] == '=' || at[len] == '\0' || isspace((unsigned char)at[len])))
+		if (starts &&
+		    (at[len] == '=' || at[len] == '\0' || isspace((unsigned char)at[len])))
 			return true;
 	}
 	return false;

@@ -122,9 +122,10 @@ static int write_pack(int root, const struct gitdir *g, struct weir_err *e)
 int gitdir_write(int root, const struct gitdir *g, const struct gitdir_index *index,
 		 struct weir_err *e)
 {
-	static const char *const dirs[] = { ".git",		 ".git/objects", ".git/objects/info",
-					    ".git/objects/pack", ".git/refs",	 ".git/refs/heads",
-					    ".git/refs/tags",	 ".git/info" };
+	static const char *const dirs[] = {
+		".git",	     ".git/objects",	".git/objects/info", ".git/objects/pack",
+		".git/refs", ".git/refs/heads", ".git/refs/tags",    ".git/info"
+	};
 	cleanup_free char *head = NULL;
 	cleanup_free char *shallow = NULL;
 	int err = 0;

@@ -25,21 +25,27 @@ enum hazard_weight {
 	X(UTF8, "name-encoding", TREE_UNSAFE, REFUSE, "a name that is no valid UTF-8") \
 	X(HIDDEN, "name-hidden", TREE_UNSAFE, REFUSE, \
 	  "a name with bidirectional or invisible characters") \
-	X(BACKSLASH, "name-backslash", TREE_UNSAFE, REFUSE, "a name that some systems take for a path") \
-	X(STREAM, "name-stream", TREE_UNSAFE, REFUSE, "a name that Windows takes for a file's stream") \
+	X(BACKSLASH, "name-backslash", TREE_UNSAFE, REFUSE, \
+	  "a name that some systems take for a path") \
+	X(STREAM, "name-stream", TREE_UNSAFE, REFUSE, \
+	  "a name that Windows takes for a file's stream") \
 	X(DEPTH, "path-limit", LIMIT, REFUSE, "a path that is too long or too deep") \
 	X(SIZE, "size-limit", LIMIT, REFUSE, "a file that is too large") \
 	X(SPECIAL, "special-file", TREE_UNREPRESENTABLE, REFUSE, "a FIFO, socket or device") \
-	X(SETID, "setid", TREE_UNREPRESENTABLE, REFUSE, "a set-user-id, set-group-id or sticky file") \
+	X(SETID, "setid", TREE_UNREPRESENTABLE, REFUSE, \
+	  "a set-user-id, set-group-id or sticky file") \
 	X(HARDLINK, "hard-link", TREE_UNSAFE, REFUSE, "a file with names outside the workspace") \
 	X(SUBMODULE, "submodule", TREE_UNSAFE, REFUSE, "a change of a submodule") \
 	X(GITLINK, "link-git", TREE_UNSAFE, REFUSE, "a symbolic link into a .git directory") \
-	X(METALINK, "link-metadata", TREE_UNSAFE, REFUSE, "a git control file that is a symbolic link") \
-	X(WEIR, "weir-policy", CONTROL_FILE, REFUSE, "weir's own policy files are never changed by a run") \
+	X(METALINK, "link-metadata", TREE_UNSAFE, REFUSE, \
+	  "a git control file that is a symbolic link") \
+	X(WEIR, "weir-policy", CONTROL_FILE, REFUSE, \
+	  "weir's own policy files are never changed by a run") \
 	X(FILTER, "attributes-filter", CONTROL_FILE, REFUSE, \
 	  "git attributes that make others run programs") \
 	X(MODULES, "gitmodules", TREE_UNSAFE, REFUSE, "submodule settings that leave the tree") \
-	X(OUTWARD, "link-outside", TREE_UNSAFE, STRICT, "a symbolic link that leads out of the tree") \
+	X(OUTWARD, "link-outside", TREE_UNSAFE, STRICT, \
+	  "a symbolic link that leads out of the tree") \
 	X(TWIN, "name-twin", TREE_UNSAFE, STRICT, \
 	  "names that are one under case folding or normalisation")
 

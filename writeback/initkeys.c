@@ -80,8 +80,9 @@ static int make_key(const struct gate_config *c, struct init_files *made, struct
 		err = init_file(made, GATE_KEY, text.data, text.len, 0600, c->uid, c->gid, e);
 	if (text.data)
 		OPENSSL_cleanse(text.data, text.cap);
-	return err < 0 ? err :
-			 init_file(made, GATE_KEY ".pub", ret_line->data, ret_line->len, 0644, 0, 0, e);
+	return err < 0 ? err
+		       : init_file(made, GATE_KEY ".pub", ret_line->data, ret_line->len, 0644, 0, 0,
+				   e);
 }
 
 static int take_public(const char *path, struct init_files *made, struct buf *ret_line,
@@ -140,8 +141,8 @@ int init_keys(struct gate_config *c, const char *public_file, struct init_files 
 	cleanup_buf struct buf line = { 0 };
 	cleanup_buf struct buf signers = { 0 };
 	char host[DIGEST_HEX];
-	int err = public_file ? take_public(public_file, made, &line, e) :
-				make_key(c, made, &line, e);
+	int err = public_file ? take_public(public_file, made, &line, e)
+			      : make_key(c, made, &line, e);
 
 	if (err == 0) {
 		buf_addf(&signers, "%s namespaces=\"git\" %.*s\n", c->email,

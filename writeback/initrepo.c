@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <pwd.h>
 #include <spawn.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -33,15 +34,17 @@ static int find_user(struct gate_config *c)
 
 int init_user(struct gate_config *c, struct weir_err *e)
 {
-	char *argv[] = { "useradd", "--system", "--user-group", "--no-create-home", "--home-dir",
-			 GATE_STATE, "--shell", "/usr/sbin/nologin", "--comment", "weir gate",
-			 "--", c->user, NULL };
+	const char *argv[] = { "useradd",    "--system",  "--user-group", "--no-create-home",
+			       "--home-dir", GATE_STATE,  "--shell",	  "/usr/sbin/nologin",
+			       "--comment",  "weir gate", "--",		  c->user,
+			       NULL };
 	extern char **environ;
 	pid_t pid;
 	int err;
 
 	if (find_user(c) < 0) {
-		err = posix_spawnp(&pid, argv[0], NULL, NULL, argv, environ);
+		err = posix_spawnp(&pid, argv[0], NULL, NULL, (char *const *)(uintptr_t)argv,
+				   environ);
 		if (err != 0)
 			return err_errno(e, -err, "running useradd");
 		err = priv_wait(pid, "useradd", e);
@@ -68,7 +71,6 @@ static int create(const struct gate_config *c, void *arg, struct weir_err *e)
 	return 0;
 }
 
-
 /* Runs as the present owner: what root has not checked yet is parsed without root. */
 static int check(const struct gate_config *c, void *arg, struct weir_err *e)
 {
@@ -78,22 +80,23 @@ static int check(const struct gate_config *c, void *arg, struct weir_err *e)
 	return repo_open(c->repository, false, &repo, e);
 }
 
-static int give_entry(int dir, const char *name, const struct stat *st,
-		      const struct gate_config *c, struct weir_err *e)
+static int give_entry(int dir, const char *name, const struct stat *st, const struct gate_config *c,
+		      struct weir_err *e)
 {
 	if (S_ISREG(st->st_mode) && st->st_nlink > 1)
-		return refuse(e, REASON_REPOSITORY,
-			      "%s: %s has other hard links, through which it could be changed (clone "
-			      "with --no-hardlinks)",
-			      c->repository, name);
+		return refuse(
+			e, REASON_REPOSITORY,
+			"%s: %s has other hard links, through which it could be changed (clone "
+			"with --no-hardlinks)",
+			c->repository, name);
 	if (!S_ISREG(st->st_mode) && !S_ISDIR(st->st_mode))
 		return refuse(e, REASON_REPOSITORY, "%s: %s is no file and no directory",
 			      c->repository, name);
 	if (fchownat(dir, name, c->uid, c->gid, AT_SYMLINK_NOFOLLOW) < 0)
 		return err_errno(e, -errno, "giving %s to %s", name, c->user);
-	return fchmodat(dir, name, st->st_mode & 07755, 0) < 0 ?
-		       err_errno(e, -errno, "changing the mode of %s", name) :
-		       0;
+	return fchmodat(dir, name, st->st_mode & 07755, 0) < 0
+		       ? err_errno(e, -errno, "changing the mode of %s", name)
+		       : 0;
 }
 
 /* One pass to check, one to change: nothing is half given away. */
@@ -118,14 +121,14 @@ static int walk(int fd, const struct gate_config *c, bool change, struct weir_er
 			int sub = fsio_open_beneath(dirfd(dir), entry->d_name,
 						    O_RDONLY | O_DIRECTORY, 0, true);
 
-			err = sub < 0 ? err_errno(e, sub, "%s", entry->d_name) :
-					walk(sub, c, change, e);
+			err = sub < 0 ? err_errno(e, sub, "%s", entry->d_name)
+				      : walk(sub, c, change, e);
 		}
 		if (err == 0 && (change || !S_ISDIR(st.st_mode)))
-			err = change ? give_entry(dirfd(dir), entry->d_name, &st, c, e) :
-			      st.st_nlink > 1 || !S_ISREG(st.st_mode) ?
-				       give_entry(dirfd(dir), entry->d_name, &st, c, e) :
-				       0;
+			err = change ? give_entry(dirfd(dir), entry->d_name, &st, c, e)
+			      : st.st_nlink > 1 || !S_ISREG(st.st_mode)
+				      ? give_entry(dirfd(dir), entry->d_name, &st, c, e)
+				      : 0;
 		if (err < 0)
 			return err;
 	}

@@ -45,7 +45,7 @@ static int find_equal(const struct intake *in, const struct change *c, struct we
 	if (packed) {
 		same = memcmp(packed, c->sha256, DIGEST_SIZE) == 0;
 	} else {
-		if (!repo_has(in->repo, &c->oid))
+		if (!repo_knows(in->repo, &c->oid))
 			return 0;
 		if (git_odb_read(&object, in->repo->odb, &c->oid) < 0)
 			return repo_error(e, c->path);
@@ -66,7 +66,7 @@ static int take_bytes(struct intake *in, struct change *c, const void *data, siz
 	unsigned char sha256[DIGEST_SIZE];
 	int err;
 
-	if (digest_bytes(data, len, sha256) < 0)
+	if (digest_add(in->sha256, data, len) < 0 || digest_end(in->sha256, sha256) < 0)
 		return err_errno(e, -EIO, "%s", c->path);
 	if (memcmp(sha256, c->sha256, DIGEST_SIZE) != 0)
 		return changed(c, "has another content", e);
@@ -182,6 +182,6 @@ int intake_file(struct intake *in, struct change *c, const struct reader_file *f
 	}
 	if (file->stat.size != c->size)
 		return changed(c, "has another size", e);
-	return c->size <= INTAKE_SMALL ? take_small(in, c, file->fd, e) :
-					 take_large(in, c, file->fd, e);
+	return c->size <= INTAKE_SMALL ? take_small(in, c, file->fd, e)
+				       : take_large(in, c, file->fd, e);
 }

@@ -34,11 +34,11 @@ static json_t *ref_json(const struct reflock *l)
 
 int journal_write(const struct repo *r, const struct journal *j, struct weir_err *e)
 {
-	cleanup_json json_t *root = json_pack(
-		"{s:s, s:s, s:s, s:s, s:s, s:s, s:[o, o]}", "schema", JOURNAL_SCHEMA, "phase",
-		j->ready ? "ready" : "lock", "nonce", j->nonce.id, "run", j->nonce.run, "statement",
-		j->nonce.statement, "commit", j->nonce.promoted, "refs", ref_json(&j->refs[0]),
-		ref_json(&j->refs[1]));
+	cleanup_json json_t *root =
+		json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:[o, o]}", "schema", JOURNAL_SCHEMA,
+			  "phase", j->ready ? "ready" : "lock", "nonce", j->nonce.id, "run",
+			  j->nonce.run, "statement", j->nonce.statement, "commit",
+			  j->nonce.promoted, "refs", ref_json(&j->refs[0]), ref_json(&j->refs[1]));
 	cleanup_buf struct buf text = { 0 };
 
 	if (!root || json_canonical(root, &text) < 0)

@@ -9,8 +9,8 @@
 #define JOURNAL_REFS 2
 
 struct journal {
-	bool ready; /* all objects are durable */
-	struct nonce nonce; /* id, run, statement, promoted */
+	bool ready;			   /* all objects are durable */
+	struct nonce nonce;		   /* id, run, statement, promoted */
 	struct reflock refs[JOURNAL_REFS]; /* the branch last */
 };
 

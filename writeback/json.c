@@ -71,8 +71,7 @@ int json_take_fixed(const json_t *object, const char *name, char *ret_text, size
 {
 	const char *value = json_string_value(json_object_get(object, name));
 
-	if (!value || strlen(value) != size - 1 ||
-	    strspn(value, "0123456789abcdef") != size - 1)
+	if (!value || strlen(value) != size - 1 || strspn(value, "0123456789abcdef") != size - 1)
 		return -EINVAL;
 	memcpy(ret_text, value, size);
 	return 0;

@@ -42,7 +42,8 @@ int message_check(const char *message, struct weir_err *e)
 	if (message[strspn(message, " \t\n")] == '\0')
 		return refuse(e, REASON_MESSAGE, "the message is empty");
 	if (strlen(message) > MESSAGE_MAX)
-		return refuse(e, REASON_MESSAGE, "the message is longer than %d bytes", MESSAGE_MAX);
+		return refuse(e, REASON_MESSAGE, "the message is longer than %d bytes",
+			      MESSAGE_MAX);
 	if (has_hidden(message))
 		return refuse(e, REASON_MESSAGE,
 			      "the message has control, hidden or undecodable characters");

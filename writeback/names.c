@@ -41,7 +41,7 @@ static bool is_hidden(const unsigned char *in, size_t len)
 
 	if (len == 2)
 		return in[0] == 0xc2 ? in[1] < 0xa0 || in[1] == 0xad : /* C1, soft hyphen */
-				       in[0] == 0xd8 && in[1] == 0x9c; /* U+061C */
+			       in[0] == 0xd8 && in[1] == 0x9c;	       /* U+061C */
 	if (len == 4)
 		return in[0] == 0xf3 && in[1] == 0xa0; /* tags, variation selectors */
 	if (len != 3)

@@ -17,7 +17,7 @@
 
 struct pack {
 	int fd;
-	int err; /* sticky */
+	int err;	 /* sticky */
 	uint64_t offset; /* of the next byte, flushed or not */
 	unsigned char *buffer;
 	size_t used;
@@ -190,8 +190,7 @@ int pack_abandon(struct pack *p)
 		return p->err < 0 ? p->err : -EINVAL;
 	if (flush(p) < 0)
 		return p->err;
-	if (ftruncate(p->fd, (off_t)p->start) < 0 ||
-	    lseek(p->fd, (off_t)p->start, SEEK_SET) < 0)
+	if (ftruncate(p->fd, (off_t)p->start) < 0 || lseek(p->fd, (off_t)p->start, SEEK_SET) < 0)
 		return p->err = -errno;
 	p->offset = p->start;
 	p->open = false;
@@ -222,9 +221,9 @@ static int hash_file(int fd, unsigned char *ret_sha1, unsigned char *ret_sha256)
 	cleanup_free unsigned char *chunk = malloc(BUFFER);
 	EVP_MD_CTX *sha1 = EVP_MD_CTX_new();
 	off_t at = 0;
-	int err = sha256 && chunk && sha1 && EVP_DigestInit_ex(sha1, EVP_sha1(), NULL) == 1 ?
-			  0 :
-			  -ENOMEM;
+	int err = sha256 && chunk && sha1 && EVP_DigestInit_ex(sha1, EVP_sha1(), NULL) == 1
+			  ? 0
+			  : -ENOMEM;
 
 	while (err == 0) {
 		ssize_t n = pread(fd, chunk, BUFFER, at);

@@ -72,7 +72,8 @@ const unsigned char *pack_table_find(const struct pack_table *t, const unsigned 
 
 	if (t->slot_count == 0)
 		return NULL;
-	for (slot = first_slot(t, id); t->slots[slot] != 0; slot = (slot + 1) & (t->slot_count - 1)) {
+	for (slot = first_slot(t, id); t->slots[slot] != 0;
+	     slot = (slot + 1) & (t->slot_count - 1)) {
 		const struct pack_entry *entry = &t->entries[t->slots[slot] - 1];
 
 		if (memcmp(entry->id, id, PACK_ID) == 0)
@@ -103,16 +104,14 @@ static void add_offsets(const struct pack_table *t, struct buf *b)
 	uint32_t large = 0;
 
 	for (uint32_t i = 0; i < t->count; i++)
-		buf_add_u32be(b, t->entries[i].offset < 0x80000000u ?
-					 (uint32_t)t->entries[i].offset :
-					 0x80000000u | large++);
+		buf_add_u32be(b, t->entries[i].offset < 0x80000000u ? (uint32_t)t->entries[i].offset
+								    : 0x80000000u | large++);
 	for (uint32_t i = 0; i < t->count; i++)
 		if (t->entries[i].offset >= 0x80000000u)
 			buf_add_u64be(b, t->entries[i].offset);
 }
 
-int pack_table_index(struct pack_table *t, const unsigned char name[PACK_ID],
-		     struct buf *ret_index)
+int pack_table_index(struct pack_table *t, const unsigned char name[PACK_ID], struct buf *ret_index)
 {
 	static const unsigned char head[8] = { 0xff, 't', 'O', 'c', 0, 0, 0, 2 };
 	unsigned char sha1[PACK_ID];

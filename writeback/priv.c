@@ -63,8 +63,8 @@ int priv_become_reader(struct weir_err *e)
 
 	capng_clear(CAPNG_SELECT_BOTH);
 	if (capng_update(CAPNG_ADD, CAPNG_EFFECTIVE | CAPNG_PERMITTED, CAP_DAC_READ_SEARCH) < 0 ||
-	    capng_change_id(PRIV_NOBODY, PRIV_NOBODY,
-			    CAPNG_DROP_SUPP_GRP | CAPNG_CLEAR_BOUNDING) < 0)
+	    capng_change_id(PRIV_NOBODY, PRIV_NOBODY, CAPNG_DROP_SUPP_GRP | CAPNG_CLEAR_BOUNDING) <
+		    0)
 		return err_set(e, -EPERM, "becoming the reader failed");
 	err = check_ids(PRIV_NOBODY, PRIV_NOBODY, e);
 	if (err < 0)
@@ -72,7 +72,8 @@ int priv_become_reader(struct weir_err *e)
 	capng_get_caps_process();
 	for (unsigned int cap = 0; cap <= CAP_LAST_CAP; cap++)
 		if (capng_have_capability(CAPNG_PERMITTED, cap) != (cap == CAP_DAC_READ_SEARCH))
-			return err_set(e, -EPERM, "the reader has other capabilities than it should");
+			return err_set(e, -EPERM,
+				       "the reader has other capabilities than it should");
 	return lock_down(e);
 }
 

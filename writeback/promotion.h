@@ -35,8 +35,8 @@ struct promotion {
 	/* given */
 	const struct gate_config *config;
 	int files[RUN_FILES];
-	int reader;	   /* socket of the workspace reader */
-	uint64_t ws_dev;   /* of the directory that the reader has */
+	int reader;	 /* socket of the workspace reader */
+	uint64_t ws_dev; /* of the directory that the reader has */
 	uint64_t ws_ino;
 	const char *message;
 	const char *author; /* "Name <email>", NULL: the gate's own */

@@ -9,13 +9,16 @@
 
 #include "user/base/cleanup.h"
 
-int reader_ask(int fd, const char *const *paths, size_t count, struct weir_err *e)
+int reader_ask(int fd, const struct reader_path *paths, size_t count, struct weir_err *e)
 {
 	cleanup_buf struct buf b = { .max = PROTO_MAX };
 	int err = count > READER_BATCH ? -E2BIG : 0;
 
-	for (size_t i = 0; err == 0 && i < count; i++)
-		err = proto_put_bytes(&b, paths[i], strlen(paths[i]));
+	for (size_t i = 0; err == 0 && i < count; i++) {
+		err = buf_add(&b, &paths[i].mode, sizeof(paths[i].mode));
+		if (err == 0)
+			err = proto_put_bytes(&b, paths[i].path, strlen(paths[i].path));
+	}
 	if (err == 0)
 		err = proto_send(fd, READER_OPEN, b.data, b.len, NULL, 0);
 	return err < 0 ? err_errno(e, err, "asking the workspace reader") : 0;

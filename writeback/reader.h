@@ -2,11 +2,12 @@
 /*
  * The keyless reader: a process of its own (writeback/priv.h) that alone sees the
  * workspace. It opens files beneath the workspace's descriptor without following links or
- * crossing mounts, opens nothing but regular files, and hands the descriptors over; and it
- * compares the workspace with manifest(after).
+ * crossing mounts and hands over the descriptors of regular ones; and it compares the
+ * workspace with manifest(after). What was a regular file in the manifest is opened as one,
+ * without blocking: should it have become a FIFO meanwhile, the descriptor is closed again.
  *
  * Questions and answers (writeback/proto.h), numbers in host order:
- *   READER_OPEN     {bytes path} ...                     at most READER_BATCH
+ *   READER_OPEN     {u32 mode, bytes path} ...           at most READER_BATCH
  *     READER_FILES  {struct reader_stat, bytes target} ..., descriptors of regular files
  *   READER_COMPARE  u32 strength, one descriptor: the manifest
  *     READER_DIFF   u32 kind, u32 what, bytes path       any number, at most READER_DIFFS
@@ -55,8 +56,8 @@ struct reader_done {
 
 struct reader_file {
 	struct reader_stat stat;
-	int fd;	       /* regular files, else -1; for the caller to close */
-	char *target;  /* symlinks, else NULL; for the caller to free */
+	int fd;	      /* regular files, else -1; for the caller to close */
+	char *target; /* symlinks, else NULL; for the caller to free */
 	size_t target_len;
 };
 
@@ -65,18 +66,23 @@ struct reader_file {
  * Borrows: workspace_fd. */
 int reader_start(int workspace_fd, int *ret_fd, pid_t *ret_pid, struct weir_err *e);
 
+struct reader_path {
+	const char *path;
+	uint32_t mode; /* type and permissions that are expected */
+};
+
 /* Asks for up to READER_BATCH paths; the answer is fetched by reader_fetch, and one
  * question may be under way while the answer before it is used.
  * Returns: 0 or a negative errno. Borrows: paths. */
-int reader_ask(int fd, const char *const *paths, size_t count, struct weir_err *e);
+int reader_ask(int fd, const struct reader_path *paths, size_t count, struct weir_err *e);
 
 /* Fetches the answer to the oldest question. Gives: ret_files[count]; -EBADMSG when the
  * reader breaks the protocol. Returns: 0 or a negative errno. */
 int reader_fetch(int fd, struct reader_file *ret_files, size_t count, struct weir_err *e);
 void reader_files_done(struct reader_file *files, size_t count);
 
-typedef int reader_diff_fn(enum tree_change_kind kind, uint32_t what, const char *path,
-			   void *arg, struct weir_err *e);
+typedef int reader_diff_fn(enum tree_change_kind kind, uint32_t what, const char *path, void *arg,
+			   struct weir_err *e);
 
 /* Compares the workspace with a manifest; calls fn for the first READER_DIFFS differences.
  * Returns: 0, what fn returned, or the errno of reading. Borrows: all. */

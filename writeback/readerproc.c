@@ -30,51 +30,65 @@ static int64_t nanoseconds(struct timespec t)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* The same inode again, for reading: by the descriptor, never by the name. */
-static int reopen(int path_fd)
-{
-	char name[32];
-	int fd;
-
-	snprintf(name, sizeof(name), "/proc/self/fd/%d", path_fd);
-	fd = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	return fd < 0 ? -errno : fd;
-}
-
-static int open_entry(int root, const char *path, struct reader_stat *s, char *target, int *ret_fd)
+/* A symlink or whatever else is no regular file: looked at, not opened. */
+static int look(int root, const char *path, struct stat *st, char *target)
 {
 	cleanup_close int fd = fsio_open_beneath(root, path, O_PATH, 0, true);
-	struct stat st;
-	ssize_t n = 0;
+	ssize_t n;
 
 	if (fd < 0)
 		return fd;
-	if (fstat(fd, &st) < 0)
+	if (fstat(fd, st) < 0)
 		return -errno;
-	if (S_ISLNK(st.st_mode)) {
-		n = readlinkat(fd, "", target, READER_PATH_MAX + 1);
-		if (n < 0 || n > READER_PATH_MAX)
-			return n < 0 ? -errno : -ENAMETOOLONG;
-	} else if (S_ISREG(st.st_mode)) {
-		*ret_fd = reopen(fd);
-		if (*ret_fd < 0)
-			return *ret_fd;
-	}
+	if (!S_ISLNK(st->st_mode))
+		return 0;
+	n = readlinkat(fd, "", target, READER_PATH_MAX + 1);
+	if (n < 0)
+		return -errno;
+	return n > READER_PATH_MAX ? -ENAMETOOLONG : (int)n;
+}
+
+static int open_file(int root, const char *path, struct stat *st, int *ret_fd)
+{
+	cleanup_close int fd = fsio_open_beneath(root, path, O_RDONLY | O_NOCTTY, 0, true);
+
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, st) < 0)
+		return -errno;
+	if (S_ISREG(st->st_mode))
+		*ret_fd = TAKE_FD(fd);
+	return 0;
+}
+
+/* Returns: length of the target of a link, 0, or a negative errno. */
+static int open_entry(int root, const char *path, uint32_t mode, struct reader_stat *s,
+		      char *target, int *ret_fd)
+{
+	struct stat st;
+	int len =
+		S_ISREG(mode) ? open_file(root, path, &st, ret_fd) : look(root, path, &st, target);
+
+	if (len < 0)
+		return len;
 	*s = (struct reader_stat){ .mode = st.st_mode,
 				   .nlink = (uint32_t)st.st_nlink,
 				   .size = (uint64_t)st.st_size,
 				   .ino = st.st_ino,
 				   .ctime_ns = nanoseconds(st.st_ctim),
 				   .mtime_ns = nanoseconds(st.st_mtim) };
-	return (int)n;
+	/* not what was asked for: the keeper sees another mode */
+	if (S_ISREG(st.st_mode) && *ret_fd < 0)
+		return -ENOENT;
+	return len;
 }
 
-static int add_entry(int root, const char *path, struct batch *b)
+static int add_entry(int root, const char *path, uint32_t mode, struct batch *b)
 {
 	char target[READER_PATH_MAX + 1];
 	struct reader_stat s = { 0 };
 	int fd = -1;
-	int len = open_entry(root, path, &s, target, &fd);
+	int len = open_entry(root, path, mode, &s, target, &fd);
 
 	if (len < 0)
 		s = (struct reader_stat){ .err = len };
@@ -86,20 +100,24 @@ static int add_entry(int root, const char *path, struct batch *b)
 
 static int answer_open(int root, int fd, struct proto_message *m)
 {
-	__attribute__((__cleanup__(batch_done))) struct batch b = { .answer = { .max = PROTO_MAX } };
+	__attribute__((__cleanup__(batch_done))) struct batch b = { .answer = {
+									    .max = PROTO_MAX } };
 	unsigned int count = 0;
 
 	while (m->at < m->data.len) {
 		char path[READER_PATH_MAX + 1];
+		const void *head = proto_take(m, sizeof(uint32_t));
 		size_t len;
-		const char *bytes = proto_take_bytes(m, &len);
+		const char *bytes = head ? proto_take_bytes(m, &len) : NULL;
+		uint32_t mode;
 		int err;
 
 		if (!bytes || len > READER_PATH_MAX || ++count > READER_BATCH)
 			return -EBADMSG;
 		memcpy(path, bytes, len);
 		path[len] = '\0';
-		err = add_entry(root, path, &b);
+		memcpy(&mode, head, sizeof(mode));
+		err = add_entry(root, path, mode, &b);
 		if (err < 0)
 			return err;
 	}
@@ -131,11 +149,10 @@ static int compare(int root, int manifest_fd, uint32_t strength, struct tree_cha
 
 	if (err < 0)
 		return err;
-	return tree_compare_tree(manifest, root, ".git",
-				 strength == TREE_STRENGTH_FULL ? TREE_STRENGTH_FULL :
-								  TREE_STRENGTH_STAT,
-				 TREE_CHANGED_TYPE | TREE_CHANGED_MODE | TREE_CHANGED_CONTENT,
-				 changes, e);
+	return tree_compare_tree(
+		manifest, root, ".git",
+		strength == TREE_STRENGTH_FULL ? TREE_STRENGTH_FULL : TREE_STRENGTH_STAT,
+		TREE_CHANGED_TYPE | TREE_CHANGED_MODE | TREE_CHANGED_CONTENT, changes, e);
 }
 
 static int answer_compare(int root, int fd, struct proto_message *m)

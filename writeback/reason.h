@@ -27,7 +27,8 @@
 	X(TRACE, "trace", "the trace is incomplete or was edited; run it again") \
 	X(MANIFEST, "manifest", "the manifest is incomplete or was edited; run it again") \
 	X(VIOLATED, "violated", "see `weir show`; mend the policy or the command") \
-	X(INDETERMINATE, "indeterminate", "what the run did is not known for certain; run it again") \
+	X(INDETERMINATE, "indeterminate", \
+	  "what the run did is not known for certain; run it again") \
 	X(UNJUDGED, "unjudged", "run it under a policy (`weir run -p`)") \
 	X(VERDICT_MISMATCH, "verdict-mismatch", \
 	  "the collector signed another verdict than its trace gives; do not trust this host") \

@@ -46,9 +46,9 @@ static int write_leaf(const struct promotion *p, git_oid *ret_oid, struct weir_e
 	const struct buf *data[] = { &p->changes_text, &p->digest_text, &p->statement_text,
 				     &p->signature_text };
 	git_treebuilder *builder = NULL;
-	int err = git_treebuilder_new(&builder, p->repo.git, NULL) < 0 ?
-			  repo_error(e, "writing the record") :
-			  0;
+	int err = git_treebuilder_new(&builder, p->repo.git, NULL) < 0
+			  ? repo_error(e, "writing the record")
+			  : 0;
 
 	for (size_t i = 0; err == 0 && i < ARRAY_SIZE(files); i++) {
 		git_oid blob;

@@ -138,8 +138,10 @@ static int complete(const struct repo *r, struct journal *j, struct weir_err *e)
 		n.run = TAKE_PTR(j->nonce.run);
 		memcpy(n.statement, j->nonce.statement, sizeof(n.statement));
 		memcpy(n.promoted, j->nonce.promoted, sizeof(n.promoted));
-		err = nonce_use(&n, e);
 	}
+	/* also when it is used already: the issued one may still be there */
+	if (err == 0)
+		err = nonce_use(&n, e);
 	nonce_done(&n);
 	return err;
 }

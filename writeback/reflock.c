@@ -169,8 +169,7 @@ int reflock_clean(const struct repo *r, const struct reflock *l, struct weir_err
 	if (!lock)
 		return err_errno(e, -ENOMEM, "%s", l->ref);
 	if (fstatat(r->fd, lock, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return errno == ENOENT || errno == ENOTDIR ? 0 :
-							     err_errno(e, -errno, "%s", lock);
+		return errno == ENOENT || errno == ENOTDIR ? 0 : err_errno(e, -errno, "%s", lock);
 	if (st.st_ino != l->ino)
 		return 0;
 	return unlinkat(r->fd, lock, 0) < 0 ? err_errno(e, -errno, "%s", lock) : 0;

@@ -19,9 +19,9 @@
 
 struct reflock {
 	char *ref;
-	git_oid old;   /* zero: must not exist */
+	git_oid old; /* zero: must not exist */
 	git_oid new_id;
-	char *file;    /* below the repository: weir/lock-... */
+	char *file; /* below the repository: weir/lock-... */
 	uint64_t ino;
 	bool held;
 };

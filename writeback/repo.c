@@ -178,6 +178,7 @@ rollback:
 
 void repo_close(struct repo *r)
 {
+	repo_known_free(r->known);
 	git_odb_free(r->odb);
 	git_repository_free(r->git);
 	free(r->path);
@@ -268,15 +269,15 @@ int repo_find(const struct repo *r, const git_oid *tree_id, const char *path, gi
 
 bool repo_has(const struct repo *r, const git_oid *oid)
 {
-	return git_odb_exists_ext(r->odb, oid, GIT_ODB_LOOKUP_NO_REFRESH) == 1;
+	return git_odb_exists(r->odb, oid) == 1;
 }
 
 int repo_write(const struct repo *r, git_object_t type, const void *data, size_t len,
 	       git_oid *ret_oid, struct weir_err *e)
 {
-	return git_odb_write(ret_oid, r->odb, data, len, type) < 0 ?
-		       repo_error(e, "writing an object") :
-		       0;
+	return git_odb_write(ret_oid, r->odb, data, len, type) < 0
+		       ? repo_error(e, "writing an object")
+		       : 0;
 }
 
 int repo_reaches(const struct repo *r, const git_oid *tip, const git_oid *old, struct weir_err *e)

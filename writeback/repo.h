@@ -26,11 +26,14 @@
 #define GIT_MODE_TREE 0040000u
 #define GIT_MODE_COMMIT 0160000u
 
+struct repo_known;
+
 struct repo {
 	git_repository *git;
 	git_odb *odb;
 	int fd; /* of the directory */
 	char *path;
+	struct repo_known *known; /* NULL until repo_known_load */
 };
 
 /* Sets libgit2 up for this process, once. Returns: 0 or a negative errno. */
@@ -67,8 +70,15 @@ int repo_read_commit(const struct repo *r, const git_oid *oid, struct repo_commi
 int repo_find(const struct repo *r, const git_oid *tree, const char *path, git_oid *ret_oid,
 	      uint32_t *ret_mode, struct weir_err *e);
 
-/* Whether an object is there, without looking for new packs. Returns: truth. */
+/* Whether an object is there. Returns: truth. */
 bool repo_has(const struct repo *r, const git_oid *oid);
+
+/* Notes the ids of all loose objects, so that many look-ups cost no system call; then
+ * repo_knows says whether an object was there at that time. Returns: 0 or a negative errno.
+ * Returns of repo_knows: truth. */
+int repo_known_load(struct repo *r);
+bool repo_knows(const struct repo *r, const git_oid *oid);
+void repo_known_free(struct repo_known *k);
 
 /* Writes a loose object durably. Returns: 0 or a negative errno. Borrows: data. */
 int repo_write(const struct repo *r, git_object_t type, const void *data, size_t len,
@@ -76,8 +86,7 @@ int repo_write(const struct repo *r, git_object_t type, const void *data, size_t
 
 /* Whether `old` is `tip` or reached from it by first and other parents within 10,000 commits.
  * Returns: 1, 0, or a negative errno. */
-int repo_reaches(const struct repo *r, const git_oid *tip, const git_oid *old,
-		 struct weir_err *e);
+int repo_reaches(const struct repo *r, const git_oid *tip, const git_oid *old, struct weir_err *e);
 
 /* Object id of bytes: SHA-1 with collision detection. Returns: 0 or -EBADMSG for a
  * collision attack. Borrows: data. */

@@ -5,73 +5,81 @@
 #include <string.h>
 
 #include "user/base/cleanup.h"
-#include "writeback/json.h"
 
 #define LINES 40 /* of each list on a terminal; JSON has all */
 
-static json_t *changes_json(const struct changes *c)
+/* Lists are long: they are written at once, not built as values first. */
+static void add_escaped(struct buf *b, const char *path)
 {
-	json_t *list = json_array();
+	cleanup_buf struct buf escaped = { 0 };
 
-	for (size_t i = 0; list && i < c->count; i++) {
-		const struct change *change = &c->items[i];
-		char hex[DIGEST_HEX], mode[8];
-
-		digest_hex(change->sha256, DIGEST_SIZE, hex);
-		snprintf(mode, sizeof(mode), "%06o", change->new_mode & 0777777);
-		json_array_append_new(list, json_pack("{s:s, s:o, s:s, s:I, s:s}", "change",
-						      change_letter(change), "path",
-						      json_escaped(change->path), "mode", mode,
-						      "size", (json_int_t)change->size, "sha256",
-						      change->new_mode ? hex : ""));
+	buf_add_escaped(&escaped, path, strlen(path));
+	for (size_t i = 0; i < escaped.len; i++) {
+		if (escaped.data[i] == '"' || escaped.data[i] == '\\')
+			buf_add(b, "\\", 1);
+		buf_add(b, &escaped.data[i], 1);
 	}
-	return list;
 }
 
-static json_t *left_json(const struct changes *c)
+static void add_changes(struct buf *b, const struct changes *c)
 {
-	json_t *list = json_array();
-
-	for (size_t i = 0; list && i < c->count; i++) {
+	for (size_t i = 0; i < c->count; i++) {
 		const struct change *change = &c->items[i];
+		char hex[DIGEST_HEX] = "";
 
-		json_array_append_new(list, json_pack("{s:s, s:o, s:b, s:b}", "change",
-						      change_letter(change), "path",
-						      json_escaped(change->path), "tracked",
-						      change->old_mode != 0, "ignored",
-						      change->ignored));
+		if (change->new_mode)
+			digest_hex(change->sha256, DIGEST_SIZE, hex);
+		buf_addf(b, "%s{\"change\":\"%s\",\"mode\":\"%06o\",\"path\":\"", i ? "," : "",
+			 change_letter(change), change->new_mode);
+		add_escaped(b, change->path);
+		buf_addf(b, "\",\"sha256\":\"%s\",\"size\":%llu}", hex,
+			 (unsigned long long)change->size);
 	}
-	return list;
 }
 
-static json_t *warnings_json(const struct hazards *h)
+static void add_left(struct buf *b, const struct changes *c)
 {
-	json_t *list = json_array();
+	for (size_t i = 0; i < c->count; i++) {
+		const struct change *change = &c->items[i];
 
-	for (size_t i = 0; list && i < h->count; i++)
-		json_array_append_new(list, json_pack("{s:s, s:o, s:s}", "id",
-						      hazard_name(h->items[i].kind), "path",
-						      json_escaped(h->items[i].path), "why",
-						      hazard_why(h->items[i].kind)));
-	return list;
+		buf_addf(b, "%s{\"change\":\"%s\",\"ignored\":%s,\"path\":\"", i ? "," : "",
+			 change_letter(change), change->ignored ? "true" : "false");
+		add_escaped(b, change->path);
+		buf_addf(b, "\",\"tracked\":%s}", change->old_mode ? "true" : "false");
+	}
+}
+
+static void add_warnings(struct buf *b, const struct hazards *h)
+{
+	for (size_t i = 0; i < h->count; i++) {
+		buf_addf(b, "%s{\"id\":\"%s\",\"path\":\"", i ? "," : "",
+			 hazard_name(h->items[i].kind));
+		add_escaped(b, h->items[i].path);
+		buf_addf(b, "\",\"why\":\"%s\"}", hazard_why(h->items[i].kind));
+	}
 }
 
 int report_json(const struct promotion *p, struct buf *ret_text)
 {
 	char commit[OID_HEX], tree[OID_HEX];
-	cleanup_json json_t *root = NULL;
+	struct buf *b = ret_text;
 
 	git_oid_tostr(commit, sizeof(commit), &p->commit);
 	git_oid_tostr(tree, sizeof(tree), &p->tree);
-	root = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:I, s:s}",
-			 "schema", "weir.promotion/1", "commit", commit, "ref", p->nonce.ref,
-			 "parent", p->nonce.commit, "tree", tree, "promotion", p->digest, "run",
-			 p->statement.run, "crosscheck",
-			 p->strength == TREE_STRENGTH_FULL ? "full" : "stat", "changes",
-			 changes_json(&p->changes), "left_behind", left_json(&p->left), "warnings",
-			 warnings_json(&p->hazards), "untouched", (json_int_t)p->untouched,
-			 "not_attested", p->not_attested);
-	return root ? json_canonical(root, ret_text) : -ENOMEM;
+	buf_addf(b, "{\"changes\":[");
+	add_changes(b, &p->changes);
+	buf_addf(b, "],\"commit\":\"%s\",\"crosscheck\":\"%s\",\"left_behind\":[", commit,
+		 p->strength == TREE_STRENGTH_FULL ? "full" : "stat");
+	add_left(b, &p->left);
+	buf_addf(b, "],\"not_attested\":\"%s\",\"parent\":\"%s\",\"promotion\":\"%s\",\"ref\":\"",
+		 p->not_attested, p->nonce.commit, p->digest);
+	add_escaped(b, p->nonce.ref);
+	buf_addf(b,
+		 "\",\"run\":\"%s\",\"schema\":\"weir.promotion/1\",\"tree\":\"%s\","
+		 "\"untouched\":%llu,\"warnings\":[",
+		 p->statement.run, tree, (unsigned long long)p->untouched);
+	add_warnings(b, &p->hazards);
+	return buf_addf(b, "]}\n");
 }
 
 static void print_path(FILE *out, const char *before, const char *path, const char *after)
@@ -90,10 +98,10 @@ static void print_changes(FILE *out, const struct changes *c, bool left)
 
 		snprintf(before, sizeof(before), "  %s ", change_letter(change));
 		print_path(out, before, change->path,
-			   !left		 ? "" :
-			   change->old_mode != 0 ? " (tracked)" :
-			   change->ignored	 ? " (ignored)" :
-						   "");
+			   !left		   ? ""
+			   : change->old_mode != 0 ? " (tracked)"
+			   : change->ignored	   ? " (ignored)"
+						   : "");
 	}
 	if (c->count > LINES)
 		fprintf(out, "  and %zu more (--json has all)\n", c->count - LINES);
@@ -116,8 +124,9 @@ void report_text(const struct promotion *p, FILE *out)
 	for (size_t i = 0; i < p->hazards.count && i < LINES; i++) {
 		char before[128];
 
-		snprintf(before, sizeof(before), "warning: %s: %s: ",
-			 hazard_name(p->hazards.items[i].kind), hazard_why(p->hazards.items[i].kind));
+		snprintf(before, sizeof(before),
+			 "warning: %s: %s: ", hazard_name(p->hazards.items[i].kind),
+			 hazard_why(p->hazards.items[i].kind));
 		print_path(out, before, p->hazards.items[i].path, "");
 	}
 	if (p->hazards.count > LINES)

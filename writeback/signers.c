@@ -11,7 +11,7 @@
 struct signer {
 	char *principals;
 	char *namespaces; /* NULL: all */
-	char *key;        /* "type base64 [comment]" */
+	char *key;	  /* "type base64 [comment]" */
 	time_t after;
 	time_t before; /* 0: no end */
 };
@@ -151,7 +151,8 @@ static int match(const struct signer *s, const struct buf *blob, const char *nam
 		return -EINVAL;
 	if (key.len != blob->len || memcmp(key.data, blob->data, key.len) != 0)
 		return -ENOENT;
-	if (strpbrk(s->principals, "*?!") || (s->namespaces && !list_has(s->namespaces, name_space)))
+	if (strpbrk(s->principals, "*?!") ||
+	    (s->namespaces && !list_has(s->namespaces, name_space)))
 		return -ENOENT;
 	if (when < s->after || (s->before != 0 && when > s->before))
 		return -ENOENT;

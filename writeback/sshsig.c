@@ -68,8 +68,9 @@ int sshsig_sign(const struct sshkey *key, const char *name_space, const void *da
 		return err;
 	sshwire_put_text(&signature, SSHKEY_TYPE_ED25519);
 	sshwire_put(&signature, raw, sizeof(raw));
-	return signature.failed ? -ENOMEM :
-				  armor(&blob, name_space, signature.data, signature.len, ret_armor);
+	return signature.failed
+		       ? -ENOMEM
+		       : armor(&blob, name_space, signature.data, signature.len, ret_armor);
 }
 
 /* The raw key or signature inside "string ssh-ed25519, string bytes". */

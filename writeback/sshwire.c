@@ -10,8 +10,8 @@ int sshwire_u32(struct sshwire *w, uint32_t *ret_value)
 {
 	if (w->left < 4)
 		return -EBADMSG;
-	*ret_value = (uint32_t)w->at[0] << 24 | (uint32_t)w->at[1] << 16 |
-		     (uint32_t)w->at[2] << 8 | w->at[3];
+	*ret_value = (uint32_t)w->at[0] << 24 | (uint32_t)w->at[1] << 16 | (uint32_t)w->at[2] << 8 |
+		     w->at[3];
 	w->at += 4;
 	w->left -= 4;
 	return 0;

@@ -9,17 +9,23 @@
 #include "writeback/json.h"
 #include "writeback/reason.h"
 
-#define TEXT(name) { #name, offsetof(struct statement, name), 0 }
-#define HEX(name) { #name, offsetof(struct statement, name), DIGEST_HEX }
+#define TEXT(name) \
+	{ \
+#name, offsetof(struct statement, name), 0 \
+	}
+#define HEX(name) \
+	{ \
+#name, offsetof(struct statement, name), DIGEST_HEX \
+	}
 
 static const struct {
 	const char *name;
 	size_t offset;
 	size_t hex; /* 0: escaped text */
 } members[] = {
-	TEXT(run),	TEXT(nonce),	      TEXT(machine),	   TEXT(boot),	TEXT(mode),
-	TEXT(verdict),	TEXT(repository),     TEXT(ref),	   TEXT(commit), HEX(host_key),
-	HEX(coverage),	HEX(manifest_before), HEX(manifest_after), HEX(policy),
+	TEXT(run),     TEXT(nonce),	     TEXT(machine),	  TEXT(boot),	TEXT(mode),
+	TEXT(verdict), TEXT(repository),     TEXT(ref),		  TEXT(commit), HEX(host_key),
+	HEX(coverage), HEX(manifest_before), HEX(manifest_after), HEX(policy),
 };
 
 /* schema, trace, counters, exit, workspace */
@@ -148,7 +154,6 @@ int statement_check(const struct statement *s, const char *text, size_t len,
 	buf_add(&message, STATEMENT_CONTEXT, sizeof(STATEMENT_CONTEXT));
 	buf_add(&message, text, len);
 	if (message.failed || digest_verify(key, message.data, message.len, signature) < 0)
-		return refuse(e, REASON_STATEMENT_SIGNATURE,
-			      "the statement's signature is wrong");
+		return refuse(e, REASON_STATEMENT_SIGNATURE, "the statement's signature is wrong");
 	return 0;
 }

@@ -64,7 +64,6 @@ int statement_parse(const char *text, size_t len, struct statement *ret_statemen
 /* Checks the signature with the statement's host key, which must be one of hosts (NULL: any).
  * Returns: 0, refused with code "statement-signature". Borrows: all. */
 int statement_check(const struct statement *s, const char *text, size_t len,
-		    const char *signature_hex, const struct gate_texts *hosts,
-		    struct weir_err *e);
+		    const char *signature_hex, const struct gate_texts *hosts, struct weir_err *e);
 
 #endif

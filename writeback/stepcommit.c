@@ -42,8 +42,8 @@ static void add_message(const struct promotion *p, struct buf *b)
 	buf_addf(b,
 		 "\nWeir-Run: %s\nWeir-Verdict: %s\nWeir-Manifest: sha256:%s\n"
 		 "Weir-Trace: sha256:%s\nWeir-Policy: sha256:%s\nWeir-Promotion: sha256:%s\n",
-		 s->run, verdict_name(p->verdict.value), s->manifest_after, s->trace_root, s->policy,
-		 p->digest);
+		 s->run, verdict_name(p->verdict.value), s->manifest_after, s->trace_root,
+		 s->policy, p->digest);
 }
 
 /* "gpgsig" with its lines indented, as git writes header fields of several lines. */

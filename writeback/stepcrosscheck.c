@@ -63,8 +63,7 @@ static int count_untouched(const char *path, const struct mutation *m, void *arg
 	size_t old, now;
 
 	if ((m->ops & CONTENT_OPS) && manifest_find(before, path, strlen(path), &old) &&
-	    manifest_find(after, path, strlen(path), &now) &&
-	    S_ISREG(after->rows[now].mode) &&
+	    manifest_find(after, path, strlen(path), &now) && S_ISREG(after->rows[now].mode) &&
 	    memcmp(before->rows[old].sha256, after->rows[now].sha256, DIGEST_SIZE) == 0)
 		u->count++;
 	return 0;
@@ -107,11 +106,11 @@ static int on_difference(enum tree_change_kind kind, uint32_t what, const char *
 	(void)e;
 	if (d->how)
 		return 0;
-	d->how = kind == TREE_ADDED		      ? "appeared" :
-		 kind == TREE_REMOVED		      ? "vanished" :
-		 what & TREE_CHANGED_TYPE	      ? "was replaced" :
-		 what & TREE_CHANGED_CONTENT	      ? "has another content" :
-							"has another mode";
+	d->how = kind == TREE_ADDED	       ? "appeared"
+		 : kind == TREE_REMOVED	       ? "vanished"
+		 : what & TREE_CHANGED_TYPE    ? "was replaced"
+		 : what & TREE_CHANGED_CONTENT ? "has another content"
+					       : "has another mode";
 	snprintf(d->first, sizeof(d->first), "%s", path[0] ? path : ".");
 	return 0;
 }

@@ -129,7 +129,8 @@ static bool is_repository(const struct manifest *m, const char *dir)
 {
 	return (dir[0] && manifest_has(m, dir, ".git")) ||
 	       (manifest_has_dir(m, dir, "objects") && manifest_has_dir(m, dir, "refs") &&
-		(dir[0] ? manifest_has(m, dir, "HEAD") : manifest_find(m, "HEAD", 4, &(size_t){ 0 })));
+		(dir[0] ? manifest_has(m, dir, "HEAD")
+			: manifest_find(m, "HEAD", 4, &(size_t){ 0 })));
 }
 
 static int check_nested(struct promotion *p, const struct change *c)

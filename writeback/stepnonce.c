@@ -36,8 +36,8 @@ static int check_nonce(const struct promotion *p, struct weir_err *e)
 	if (strcmp(s->ref, n->ref) != 0 || strcmp(s->commit, n->commit) != 0 ||
 	    strcmp(s->repository, n->repository) != 0)
 		return refuse(e, REASON_NONCE_MISMATCH,
-			      "nonce %s is for %s at %.12s, the run says %s at %.12s", n->id, n->ref,
-			      n->commit, s->ref, s->commit);
+			      "nonce %s is for %s at %.12s, the run says %s at %.12s", n->id,
+			      n->ref, n->commit, s->ref, s->commit);
 	if (n->dev != s->dev || n->ino != s->ino || n->dev != p->ws_dev || n->ino != p->ws_ino)
 		return refuse(e, REASON_NONCE_MISMATCH,
 			      "nonce %s is for the workspace %s (inode %llu), not for this one",
@@ -57,8 +57,8 @@ static int check_branch(const struct promotion *p, struct weir_err *e)
 	if (git_oid_equal(&tip, &p->base_commit))
 		return 0;
 	git_oid_tostr(now, sizeof(now), &tip);
-	return refuse(e, REASON_BASE_MOVED, "%s moved from %s to %s", p->nonce.ref,
-		      p->nonce.commit, now);
+	return refuse(e, REASON_BASE_MOVED, "%s moved from %s to %s", p->nonce.ref, p->nonce.commit,
+		      now);
 }
 
 int step_nonce(struct promotion *p, enum gate_answer *ret_answer, struct weir_err *e)

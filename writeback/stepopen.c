@@ -16,16 +16,15 @@
 #define COVERAGE_MAX ((size_t)4 << 20)
 #define POLICY_PATH ".weir/policy.yaml"
 
-
 /* START must tell the same story as the statement; it also says where the workspace lies
  * inside its file system, which the paths of events are relative to. */
 static int read_start(struct promotion *p, const struct trace_record *record, struct weir_err *e)
 {
 	const struct statement *s = &p->statement;
-	cleanup_json json_t *root = json_loadb(record->bytes, record->len, JSON_REJECT_DUPLICATES,
-					       NULL);
-	bool same_policy = s->policy[0] ? json_text_is(root, "policy", s->policy) :
-					  json_is_null(json_object_get(root, "policy"));
+	cleanup_json json_t *root =
+		json_loadb(record->bytes, record->len, JSON_REJECT_DUPLICATES, NULL);
+	bool same_policy = s->policy[0] ? json_text_is(root, "policy", s->policy)
+					: json_is_null(json_object_get(root, "policy"));
 	cleanup_mounts struct mounts *mounts = NULL;
 	char inside[MOUNTS_PATH_SIZE];
 	uint32_t dev;
@@ -169,8 +168,8 @@ static int check_policy_source(struct promotion *p, struct weir_err *e)
 		return 0;
 	}
 	return refuse(e, REASON_POLICY_UNTRUSTED, "the run used another policy (%.16s...) than %s",
-		      p->statement.policy, hex[0] ? POLICY_PATH " of the base commit" :
-						    "the base commit has (none)");
+		      p->statement.policy,
+		      hex[0] ? POLICY_PATH " of the base commit" : "the base commit has (none)");
 }
 
 static int load_policy(struct promotion *p, struct weir_err *e)
@@ -236,9 +235,9 @@ static int check_coverage(const struct promotion *p, struct weir_err *e)
 	cleanup_buf struct buf text = { 0 };
 	unsigned char hash[DIGEST_SIZE];
 	char hex[DIGEST_HEX];
-	int err = p->files[RUN_COVERAGE] < 0 ?
-			  -ENOENT :
-			  fsio_read_fd(p->files[RUN_COVERAGE], COVERAGE_MAX, &text);
+	int err = p->files[RUN_COVERAGE] < 0
+			  ? -ENOENT
+			  : fsio_read_fd(p->files[RUN_COVERAGE], COVERAGE_MAX, &text);
 
 	if (err == 0)
 		err = digest_bytes(buf_str(&text), text.len, hash);

@@ -16,8 +16,7 @@
 /* The bytes on disk must still be those that were hashed on the way in. */
 static int check_pack(const struct promotion *p, struct weir_err *e)
 {
-	cleanup_close int fd =
-		openat(p->quarantine, "pack", O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	cleanup_close int fd = openat(p->quarantine, "pack", O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	unsigned char sha256[DIGEST_SIZE];
 	int err = fd < 0 ? -errno : pack_hash_file(fd, sha256);
 

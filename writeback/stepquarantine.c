@@ -28,7 +28,7 @@ struct batch {
 
 static int ask_batch(const struct promotion *p, size_t *at, struct batch *b, struct weir_err *e)
 {
-	const char *paths[READER_BATCH];
+	struct reader_path paths[READER_BATCH];
 	size_t bytes = 0;
 
 	b->count = 0;
@@ -36,10 +36,10 @@ static int ask_batch(const struct promotion *p, size_t *at, struct batch *b, str
 		const struct change *c = &p->changes.items[*at];
 
 		if (c->new_mode != 0) {
-			bytes += c->len + sizeof(uint32_t);
+			bytes += c->len + 2 * sizeof(uint32_t);
 			if (bytes > PROTO_MAX / 2)
 				break;
-			paths[b->count] = c->path;
+			paths[b->count] = (struct reader_path){ c->path, c->st_mode };
 			b->items[b->count++] = *at;
 		}
 		(*at)++;
@@ -55,8 +55,7 @@ static int check_links(struct promotion *p, const struct change *c, const struct
 	if (file->stat.nlink <= 1 || !S_ISREG(file->stat.mode))
 		return 0;
 	for (size_t i = 0; i < p->after->count; i++)
-		names += p->after->rows[i].ino == file->stat.ino &&
-			 S_ISREG(p->after->rows[i].mode);
+		names += p->after->rows[i].ino == file->stat.ino && S_ISREG(p->after->rows[i].mode);
 	return names < file->stat.nlink ? hazards_add(&p->hazards, HAZARD_HARDLINK, c->path) : 0;
 }
 
@@ -127,6 +126,8 @@ static int fill(struct promotion *p, int fd, struct weir_err *e)
 	in.pack = pack;
 	if (err == 0)
 		err = intake_init(&in);
+	if (err == 0)
+		err = repo_known_load(&p->repo);
 	if (err < 0)
 		return err_errno(e, err, "quarantine");
 	err = take_all(p, &in, e);

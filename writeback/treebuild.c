@@ -71,7 +71,7 @@ static int store(const struct build *b, struct items *items, git_oid *ret_oid)
 		return err_errno(b->e, -ENOMEM, "building a tree");
 	if (repo_hash(GIT_OBJECT_TREE, text.data ? text.data : "", text.len, ret_oid) < 0)
 		return repo_error(b->e, "hashing a tree");
-	if (!repo_has(b->repo, ret_oid)) {
+	if (!repo_knows(b->repo, ret_oid)) {
 		err = pack_add(b->pack, PACK_TREE, text.data ? text.data : "", text.len,
 			       ret_oid->id, none);
 		return err < 0 ? err_errno(b->e, err, "writing the pack") : 0;
@@ -127,8 +127,8 @@ static int apply_group(const struct build *b, const struct group *g, const git_t
 	if (g->exact && g->exact->new_mode != 0) {
 		if (!empty)
 			return refuse(b->e, REASON_TREE_UNSAFE,
-				      "%.*s is a file and a directory at once",
-				      (int)g->exact->len, g->exact->path);
+				      "%.*s is a file and a directory at once", (int)g->exact->len,
+				      g->exact->path);
 		item.mode = g->exact->new_mode;
 		git_oid_cpy(&item.oid, &g->exact->oid);
 		empty = false;
@@ -217,8 +217,8 @@ static int build_dir(const struct build *b, const git_oid *base, size_t from, si
 		return repo_error(b->e, "reading a base tree");
 	room = calloc((old ? git_tree_entrycount(old) : 0) + count + 1, sizeof(*room));
 	items.at = room;
-	err = room ? fill(b, old, groups, count, skip, &items) :
-		     err_errno(b->e, -ENOMEM, "building a tree");
+	err = room ? fill(b, old, groups, count, skip, &items)
+		   : err_errno(b->e, -ENOMEM, "building a tree");
 	*ret_empty = items.count == 0;
 	if (err == 0 && (items.count > 0 || skip == 0))
 		err = store(b, &items, ret_oid);

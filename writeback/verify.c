@@ -166,8 +166,8 @@ static int check_record(struct verify *v, struct weir_err *e)
 
 	if (err < 0)
 		return fail(VERIFY_RECORD, e, cause.text);
-	if (strncmp(buf_str(&v->record.promotion), PROMOTION_HEAD "\n",
-		    sizeof(PROMOTION_HEAD)) != 0)
+	if (strncmp(buf_str(&v->record.promotion), PROMOTION_HEAD "\n", sizeof(PROMOTION_HEAD)) !=
+	    0)
 		return fail(VERIFY_RECORD, e, "the promotion text has another version");
 	return 0;
 }
@@ -226,14 +226,13 @@ static int check_message(const struct verify *v)
 	/* the message ends before the blank line above the trailers */
 	buf_add(&message, v->message, (size_t)(v->trailers - 1 - v->message));
 	return digest_find(buf_str(&v->record.promotion), "message", &found) == 0 &&
-			       text_has_hash(&message, buf_str(&found)) ?
-		       0 :
-		       -EBADMSG;
+			       text_has_hash(&message, buf_str(&found))
+		       ? 0
+		       : -EBADMSG;
 }
 
 static bool author_is(const struct verify *v)
 {
-	cleanup_buf struct buf line = { 0 };
 	cleanup_buf struct buf escaped = { 0 };
 	const char *at = strstr(buf_str(&v->raw), "\nauthor ");
 	const char *end = at ? strchr(at + 1, '>') : NULL;
@@ -285,8 +284,8 @@ static int check_statement(struct verify *v, struct weir_err *e)
 {
 	cleanup_statement struct statement s = { 0 };
 	struct weir_err cause = { 0 };
-	int err = statement_parse(buf_str(&v->record.statement), v->record.statement.len, &s,
-				  &cause);
+	int err =
+		statement_parse(buf_str(&v->record.statement), v->record.statement.len, &s, &cause);
 
 	if (err == 0)
 		err = statement_check(&s, buf_str(&v->record.statement), v->record.statement.len,
@@ -348,7 +347,7 @@ static int check_branch(struct verify *v, struct weir_err *e)
 
 int verify_run(struct verify *v, struct weir_err *e)
 {
-	static int (*const checks[VERIFY_COUNT])(struct verify *v, struct weir_err *e) = {
+	static int (*const checks[VERIFY_COUNT])(struct verify * v, struct weir_err * e) = {
 		[VERIFY_OBJECT] = check_object,	      [VERIFY_SIGNATURE] = check_signature,
 		[VERIFY_TRAILERS] = check_trailers,   [VERIFY_RECORD] = check_record,
 		[VERIFY_DIGEST] = check_digest,	      [VERIFY_HEAD] = check_head,

@@ -31,8 +31,9 @@ static int parse_line(char *text, struct line *l)
 	len = escape_undo(text);
 	if (len <= 0)
 		return -EBADMSG;
-	*l = (struct line){ fields[1], fields[2], fields[4], fields[5], fields[6], text,
-			    (size_t)len };
+	*l =
+		(struct line){ fields[1], fields[2], fields[4],	 fields[5],
+			       fields[6], text,	     (size_t)len };
 	return 0;
 }
 
@@ -150,9 +151,9 @@ static int check_blob(const struct line *l, void *arg, struct weir_err *e)
 	if (err < 0)
 		return err;
 	digest_hex(hash, sizeof(hash), hex);
-	return strcmp(hex, l->sha256) == 0 ?
-		       0 :
-		       err_set(e, -EBADMSG, "%s has another SHA-256 than was inspected", l->path);
+	return strcmp(hex, l->sha256) == 0
+		       ? 0
+		       : err_set(e, -EBADMSG, "%s has another SHA-256 than was inspected", l->path);
 }
 
 int verifytree_content(const struct verify *v, struct weir_err *e)

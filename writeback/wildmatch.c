@@ -63,7 +63,8 @@ static const char *match_set(const char *p, unsigned char c, bool *ret_match)
 	return p + 1;
 }
 
-static bool wild(const char *start, const char *p, const char *t, bool pathname, unsigned int *steps);
+static bool wild(const char *start, const char *p, const char *t, bool pathname,
+		 unsigned int *steps);
 
 /* p stands at the first of one or more stars. */
 static bool match_stars(const char *start, const char *p, const char *t, bool pathname,
@@ -87,7 +88,8 @@ static bool match_stars(const char *start, const char *p, const char *t, bool pa
 	}
 }
 
-static bool wild(const char *start, const char *p, const char *t, bool pathname, unsigned int *steps)
+static bool wild(const char *start, const char *p, const char *t, bool pathname,
+		 unsigned int *steps)
 {
 	for (; *p; t++) {
 		bool match;

@@ -228,10 +228,10 @@ static json_t *hooks_json(bool counters, uint64_t events)
 		json_int_t n = i == WEIR_HOOK_FILE_OPEN ? (json_int_t)events : 0;
 
 		json_object_set_new(hooks, names[i],
-				    counters ? json_pack("{s:I, s:I, s:i, s:i}", "seen", n,
-							 "emitted", n, "aggregated", 0, "dropped",
-							 0) :
-					       json_pack("{s:s}", "source", "lsm"));
+				    counters
+					    ? json_pack("{s:I, s:I, s:i, s:i}", "seen", n,
+							"emitted", n, "aggregated", 0, "dropped", 0)
+					    : json_pack("{s:s}", "source", "lsm"));
 	}
 	return hooks;
 }
@@ -257,7 +257,8 @@ static void write_trace(struct run *r, char *root_hex, uint64_t *ret_bytes)
 		json_t *latch = json_object();
 
 		if (r->found)
-			json_object_set_new(latch, "file-outside", json_integer((json_int_t)r->found));
+			json_object_set_new(latch, "file-outside",
+					    json_integer((json_int_t)r->found));
 		add_json(w, TRACE_END,
 			 json_pack("{s:o, s:o, s:i, s:I, s:i, s:[]}", "hooks",
 				   hooks_json(true, r->seq), "latch", latch, "trouble", 0,
@@ -292,9 +293,9 @@ static void write_statement(struct run *r, const char *root, uint64_t bytes)
 			 mode_of(r), "host_key", r->host_key, "trace", "root", root, "bytes",
 			 (json_int_t)bytes, "counters", "records", (json_int_t)r->seq, "coverage",
 			 r->coverage, "manifest_before", r->before, "manifest_after", r->after,
-			 "policy", r->policy, "verdict", verdict ? verdict : "clean", "exit", "code",
-			 exit_code ? atoi(exit_code) : 0, "workspace", "path", r->path, "dev",
-			 (json_int_t)st.st_dev, "ino", (json_int_t)st.st_ino);
+			 "policy", r->policy, "verdict", verdict ? verdict : "clean", "exit",
+			 "code", exit_code ? atoi(exit_code) : 0, "workspace", "path", r->path,
+			 "dev", (json_int_t)st.st_dev, "ino", (json_int_t)st.st_ino);
 	if (!json)
 		die(NULL, "statement");
 	json_object_update_new(json, base_of(r));

@@ -110,14 +110,14 @@ static void test_sign_equals_stock(void **state)
 		read_key(&key);
 		assert_int_equal(sshsig_sign(&key, "git", message, sizes[i], &armor), 0);
 		spit("m", message, sizes[i], 0600);
-		assert_int_equal(sh("rm -f m.sig; ssh-keygen -q -Y sign -f key -n git m 2>/dev/null"),
-				 0);
+		assert_int_equal(
+			sh("rm -f m.sig; ssh-keygen -q -Y sign -f key -n git m 2>/dev/null"), 0);
 		slurp("m.sig", &stock);
 		assert_string_equal(buf_str(&armor), buf_str(&stock));
 		spit("ours.sig", armor.data, armor.len, 0600);
-		assert_int_equal(
-			sh("ssh-keygen -Y verify -f allowed -I gate@x -n git -s ours.sig <m >/dev/null"),
-			0);
+		assert_int_equal(sh("ssh-keygen -Y verify -f allowed -I gate@x -n git -s ours.sig "
+				    "<m >/dev/null"),
+				 0);
 	}
 	free(message);
 }
@@ -272,9 +272,10 @@ static void test_agent(void **state)
 
 	(void)state;
 	snprintf(path, sizeof(path), "%s/agent", dir);
-	assert_int_equal(sh("eval \"$(ssh-agent -a ./agent)\" >/dev/null && echo $SSH_AGENT_PID >pid "
-			    "&& ssh-add -q key rsa"),
-			 0);
+	assert_int_equal(
+		sh("eval \"$(ssh-agent -a ./agent)\" >/dev/null && echo $SSH_AGENT_PID >pid "
+		   "&& ssh-add -q key rsa"),
+		0);
 	public_blob("key.pub", &blob);
 	public_blob("rsa.pub", &rsa);
 	spit("m", "by agent", 8, 0600);
@@ -296,8 +297,8 @@ static void test_agent(void **state)
 
 static void test_base64(void **state)
 {
-	static const char *const bad[] = { "A", "AA", "AAA", "AA=A", "AB==", "AAB=", "A===",
-					   "AA==AA==", "!AAA", "AA=" };
+	static const char *const bad[] = { "A",	   "AA",   "AAA",      "AA=A", "AB==",
+					   "AAB=", "A===", "AA==AA==", "!AAA", "AA=" };
 	cleanup_buf struct buf b = { 0 };
 
 	(void)state;
