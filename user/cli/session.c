@@ -15,6 +15,7 @@
 #include "user/base/cleanup.h"
 #include "user/base/escape.h"
 #include "user/base/fsio.h"
+#include "user/cli/cmd.h"
 #include "user/cli/coverage.h"
 #include "user/cli/environ.h"
 #include "user/cli/sweep.h"
@@ -34,8 +35,14 @@ void session_doubt(struct session *s, const char *fmt, ...)
 	json_array_append_new(s->reasons, json_string(text));
 }
 
-/* Opens the workspace by its real path; a link as its last component is refused. */
-static int open_workspace(struct session *s, const char *path, struct weir_err *e)
+/* What is wrong is what the caller said, not weir. */
+static int bad_input(int err, struct weir_err *e)
+{
+	e->exit_code = CLI_USAGE;
+	return err;
+}
+
+static int find_workspace(struct session *s, const char *path, struct weir_err *e)
 {
 	struct stat st;
 
@@ -52,8 +59,16 @@ static int open_workspace(struct session *s, const char *path, struct weir_err *
 	if (strcmp(s->workspace, "/") == 0)
 		return err_set(e, -EINVAL, "the root directory cannot be a workspace");
 	s->workspace_fd = open(s->workspace, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (s->workspace_fd < 0)
-		return err_errno(e, -errno, "workspace %s", path);
+	return s->workspace_fd < 0 ? err_errno(e, -errno, "workspace %s", path) : 0;
+}
+
+/* Opens the workspace by its real path; a link as its last component is refused. */
+static int open_workspace(struct session *s, const char *path, struct weir_err *e)
+{
+	int err = find_workspace(s, path, e);
+
+	if (err < 0)
+		return bad_input(err, e);
 	return rundir_lock(s->state, s->workspace_fd, s->workspace, s->run.id, &s->lock, e);
 }
 
@@ -89,11 +104,14 @@ static int choose_workspace(struct session *s, struct weir_err *e)
 
 	if (!s->opt->workspace) {
 		if (!gate_is_configured() && !s->opt->repository)
-			return err_set(e, -EINVAL,
-				       "no workspace: name a directory with -w DIR, or make a gate "
-				       "(weir-gate init --repo DIR) and let weir check it out");
+			return bad_input(
+				err_set(e, -EINVAL,
+					"no workspace: name a directory with -w DIR, or make a "
+					"gate (weir-gate init --repo DIR) and let weir check it "
+					"out"),
+				e);
 		err = environ_user(s->opt->user, NULL, &s->user, e);
-		return err < 0 ? err : check_out(s, e);
+		return err < 0 ? bad_input(err, e) : check_out(s, e);
 	}
 	err = open_workspace(s, s->opt->workspace, e);
 	if (err < 0)
@@ -101,8 +119,10 @@ static int choose_workspace(struct session *s, struct weir_err *e)
 	if (fstat(s->workspace_fd, &st) < 0)
 		return err_errno(e, -errno, "workspace %s", s->workspace);
 	err = environ_user(s->opt->user, &st, &s->user, e);
-	if (err < 0 || (!gate_is_configured() && !s->opt->repository))
-		return err;
+	if (err < 0)
+		return bad_input(err, e);
+	if (!gate_is_configured() && !s->opt->repository)
+		return 0;
 	return gate_nonce(s->opt->repository, s->opt->ref, s->workspace, &s->base, e);
 }
 
@@ -224,7 +244,8 @@ int session_prepare(struct session *s, const struct run_options *opt, struct wei
 	return err == 0 ? hash_before(s, e) : err;
 }
 
-/* weir's own files, and the gate's: no member has any business there. */
+/* weir's own files, and the gate's: no member has any business there. Comes last, because
+ * they may lie above a rule of the policy (TMPDIR's), which marks its ancestors. */
 static int guard_own(struct session *s, struct weir_err *e)
 {
 	const struct weir_rule rule = { .flags = WEIR_RULE_TAMPER | WEIR_RULE_ROOT };
@@ -285,9 +306,9 @@ static int bind_rules(struct session *s, struct weir_err *e)
 	int err = kern_know_mounts(&s->slot, e);
 
 	if (err == 0)
-		err = guard_own(s, e);
-	if (err == 0)
 		err = s->image ? bind_image(s, e) : bind_unjudged(s, e);
+	if (err == 0)
+		err = guard_own(s, e);
 	if (err == 0 && asprintf(&s->canary_dir, "%s/canary", s->run.path) < 0)
 		err = err_errno(e, -ENOMEM, "canary");
 	return err == 0 ? kern_canary_prepare(&s->slot, s->canary_dir, e) : err;
