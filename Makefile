@@ -22,7 +22,7 @@ MAKEFLAGS += --no-builtin-rules
 .SECONDARY:
 .SUFFIXES:
 
-BUILD_DEPS := gcc make clang-14 bpftool pkg-config libbpf-dev libelf-dev zlib1g-dev \
+BUILD_DEPS := gcc make clang-14 bpftool libbpf-dev libelf-dev zlib1g-dev \
 	libgit2-dev libssl-dev libyaml-dev libjansson-dev libcap-ng-dev
 CHECK_DEPS := git openssh-client libcmocka-dev libclang-rt-14-dev clang-format-14 clang-tidy-14 \
 	cppcheck shellcheck perl

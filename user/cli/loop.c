@@ -61,7 +61,7 @@ static int write_value(const char *dir, const char *name, uint64_t value, struct
 /* The group only limits and speeds up the end; membership does not depend on it. */
 static int make_cgroup(struct session *s, struct weir_err *e)
 {
-	static const char *const tops[] = { "/sys/fs/cgroup", "/sys/fs/cgroup/weir" };
+	static const char *const tops[] = { "/sys/fs/cgroup", KERN_CGROUP };
 	uint64_t memory = s->opt->memory ? s->opt->memory
 			  : s->policy	 ? s->policy->memory_bytes.value
 					 : 0;

@@ -19,7 +19,8 @@
 #include "user/base/err.h"
 
 #define KERN_PIN_ROOT "/sys/fs/bpf/weir"
-#define KERN_LOCK_FILE "/run/weir.lock" /* held while pins or slots change hands */
+#define KERN_CGROUP "/sys/fs/cgroup/weir" /* above the groups of the runs */
+#define KERN_LOCK_FILE "/run/weir.lock"	  /* held while pins or slots change hands */
 
 enum kern_source {
 	KERN_SOURCE_MISSING = 0, /* not attached */

@@ -527,5 +527,8 @@ int kern_unload(struct weir_err *e)
 	err = remove_others(NULL, e);
 	if (err == 0 && rmdir(KERN_PIN_ROOT) < 0 && errno != ENOENT)
 		err = err_errno(e, -errno, "%s", KERN_PIN_ROOT);
+	/* the group above those of the runs, which limits nothing itself */
+	if (err == 0 && rmdir(KERN_CGROUP) < 0 && errno != ENOENT)
+		err = err_errno(e, -errno, "%s", KERN_CGROUP);
 	return err;
 }
