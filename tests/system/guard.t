@@ -5,7 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 policy_write "$policy" 'privileges:
   no_new_privs: false
-  capabilities: [CAP_KILL, CAP_SYS_PTRACE, CAP_SYS_ADMIN, CAP_SYS_RESOURCE, CAP_BPF, CAP_PERFMON, CAP_DAC_OVERRIDE, CAP_FOWNER]'
+  capabilities: [CAP_KILL, CAP_SYS_PTRACE, CAP_SYS_ADMIN, CAP_SYS_RESOURCE, CAP_BPF, CAP_DAC_OVERRIDE, CAP_FOWNER]'
 
 # The collector is the parent of the first process. judged TITLE KIND [SCRIPT]: the last run was
 # violated by exactly this.
