@@ -329,12 +329,41 @@ static int bind_unjudged(struct session *s, struct weir_err *e)
 					 : err;
 }
 
+static bool has_rule(const struct session *s, const struct stat *st)
+{
+	for (size_t i = 0; s->image && i < s->image->object_count; i++)
+		if (s->image->objects[i].dev == st->st_dev &&
+		    s->image->objects[i].ino == st->st_ino)
+			return true;
+	return false;
+}
+
+/* Standard input and outputs are handed over by the caller; the run may also open them
+ * again by name (/dev/stderr), where they are files. */
+static int bind_streams(struct session *s, struct weir_err *e)
+{
+	int err = 0;
+
+	for (int fd = 0; err == 0 && fd <= 2; fd++) {
+		const struct weir_rule rule = {
+			.rights = WEIR_RIGHT_READ | (fd ? WEIR_RIGHT_WRITE : 0),
+		};
+		struct stat st;
+
+		if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && !has_rule(s, &st))
+			err = kern_bind_fd(&s->slot, fd, s->slot.slot, &rule, e);
+	}
+	return err;
+}
+
 static int bind_rules(struct session *s, struct weir_err *e)
 {
 	int err = kern_know_mounts(&s->slot, e);
 
 	if (err == 0)
 		err = s->image ? bind_image(s, e) : bind_unjudged(s, e);
+	if (err == 0)
+		err = bind_streams(s, e);
 	if (err == 0)
 		err = guard_own(s, e);
 	if (err == 0 && asprintf(&s->canary_dir, "%s/canary", s->run.path) < 0)
