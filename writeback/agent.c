@@ -55,7 +55,7 @@ static int read_exact(int fd, void *data, size_t len)
 static int ask(int fd, const struct buf *question, struct buf *ret_answer)
 {
 	cleanup_free char *body = NULL;
-	unsigned char head[4];
+	unsigned char head[4] = { 0 };
 	uint32_t len;
 	int err = fsio_write_all(fd, question->data, question->len);
 
@@ -105,7 +105,7 @@ int agent_sign(const char *socket_path, const struct buf *blob, const struct buf
 		return err_errno(e, err, "ssh-agent at %s", socket_path);
 	w.at = (const unsigned char *)answer.data;
 	w.left = answer.len;
-	if (*w.at++ != SIGN_RESPONSE)
+	if (w.left == 0 || *w.at++ != SIGN_RESPONSE)
 		return err_set(e, -EACCES, "ssh-agent at %s refuses to sign with this key",
 			       socket_path);
 	w.left--;

@@ -168,13 +168,12 @@ int changes_find(const struct repo *r, const struct base *b, const struct manife
 				   : tree_path_compare(left->path, left->len,
 						       after->paths + row->path, row->path_len);
 
-		if (order < 0) {
-			err = add_change(&f, left, NULL);
-		} else if (order > 0) {
-			err = S_ISDIR(row->mode) ? 0 : add_change(&f, NULL, row);
-		} else {
+		if (left && row && order == 0)
 			err = on_both(&f, left, row);
-		}
+		else if (left && order < 0)
+			err = add_change(&f, left, NULL);
+		else if (row && !S_ISDIR(row->mode))
+			err = add_change(&f, NULL, row);
 		i += order <= 0;
 		k += order >= 0;
 	}

@@ -202,6 +202,7 @@ static int make_dirs(const struct gate_config *c, struct weir_err *e)
 
 static int init(struct gate_config *c, struct args *a, struct init_files *made, struct weir_err *e)
 {
+	static const struct init_file config_file = { GATE_CONFIG, 0644, 0, 0 };
 	cleanup_buf struct buf text = { 0 };
 	int err = check_absent(e);
 
@@ -220,7 +221,7 @@ static int init(struct gate_config *c, struct args *a, struct init_files *made, 
 	if (err == 0 && config_format(c, &text) < 0)
 		err = err_errno(e, -ENOMEM, "%s", GATE_CONFIG);
 	if (err == 0)
-		err = init_file(made, GATE_CONFIG, text.data, text.len, 0644, 0, 0, e);
+		err = init_file(made, &config_file, &text, e);
 	return err;
 }
 
@@ -257,7 +258,7 @@ int command_init(int argc, char **argv)
 					  parse,
 					  NULL,
 					  "Make " GATE_CONFIG ", keys, the gate's user and the "
-							      "repository. Overwrites nothing.",
+					  "repository. Overwrites nothing.",
 					  NULL,
 					  NULL,
 					  NULL };

@@ -317,13 +317,17 @@ static int parse_owner(const char *text, uid_t *ret_uid, gid_t *ret_gid)
 
 static int check_empty(int fd, const char *path, struct weir_err *e)
 {
-	cleanup_close int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	cleanup_closedir DIR *dir = copy < 0 ? NULL : fdopendir(copy);
 	struct dirent *entry;
 
-	if (!dir)
-		return err_errno(e, -errno, "%s", path);
-	copy = -1;
+	if (!dir) {
+		int err = -errno;
+
+		if (copy >= 0)
+			close(copy);
+		return err_errno(e, err, "%s", path);
+	}
 	while ((entry = readdir(dir)))
 		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
 			return err_set(e, -ENOTEMPTY, "%s is not empty", path);
@@ -334,7 +338,7 @@ static int check_empty(int fd, const char *path, struct weir_err *e)
 static int fill(const struct gate_config *c, struct args *a, int dir, struct weir_err *e)
 {
 	struct stat st;
-	pid_t writer;
+	pid_t writer = -1;
 	int status, err;
 	uid_t uid;
 	gid_t gid;

@@ -28,14 +28,21 @@ struct init_files {
 	unsigned int count;
 };
 
-/* Creates a file that must not exist. Returns: 0 or a negative errno with e. Borrows: all. */
-int init_file(struct init_files *made, const char *path, const void *data, size_t len, mode_t mode,
-	      uid_t uid, gid_t gid, struct weir_err *e);
+struct init_file {
+	const char *path;
+	mode_t mode;
+	uid_t uid;
+	gid_t gid;
+};
 
-/* Makes the signing key (or takes the agent's public key from public_file), the signers file
+/* Creates a file that must not exist. Returns: 0 or a negative errno with e. Borrows: all. */
+int init_file(struct init_files *made, const struct init_file *file, const struct buf *content,
+	      struct weir_err *e);
+
+/* Makes the signing key (or takes the agent's public key from that file), the signers file
  * and, unless there is one, the host key; fills c's key, signers and hosts.
  * Returns: 0 or a negative errno with e. */
-int init_keys(struct gate_config *c, const char *public_file, struct init_files *made,
+int init_keys(struct gate_config *c, const char *agent_public, struct init_files *made,
 	      struct weir_err *e);
 
 void init_undo(struct init_files *made);

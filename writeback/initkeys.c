@@ -14,9 +14,14 @@
 #include "writeback/sshkey.h"
 #include "writeback/sshwire.h"
 
-int init_file(struct init_files *made, const char *path, const void *data, size_t len, mode_t mode,
-	      uid_t uid, gid_t gid, struct weir_err *e)
+static const struct init_file public_file = { GATE_KEY ".pub", 0644, 0, 0 };
+static const struct init_file signers_file = { GATE_SIGNERS, 0644, 0, 0 };
+static const struct init_file host_file = { GATE_HOST_KEY, 0600, 0, 0 };
+
+int init_file(struct init_files *made, const struct init_file *file, const struct buf *content,
+	      struct weir_err *e)
 {
+	const char *path = file->path;
 	cleanup_close int fd = -1;
 	int err;
 
@@ -30,8 +35,9 @@ int init_file(struct init_files *made, const char *path, const void *data, size_
 	made->paths[made->count] = strdup(path);
 	if (made->paths[made->count])
 		made->count++;
-	err = fsio_write_all(fd, data, len);
-	if (err == 0 && (fchown(fd, uid, gid) < 0 || fchmod(fd, mode) < 0 || fsync(fd) < 0))
+	err = fsio_write_all(fd, content->data, content->len);
+	if (err == 0 &&
+	    (fchown(fd, file->uid, file->gid) < 0 || fchmod(fd, file->mode) < 0 || fsync(fd) < 0))
 		err = -errno;
 	return err < 0 ? err_errno(e, err, "%s", path) : 0;
 }
@@ -63,6 +69,7 @@ static int add_public_line(const unsigned char *public_key, const char *comment,
 static int make_key(const struct gate_config *c, struct init_files *made, struct buf *ret_line,
 		    struct weir_err *e)
 {
+	const struct init_file key = { GATE_KEY, 0600, c->uid, c->gid };
 	unsigned char seed[ED25519_SEED], public_key[ED25519_PUBLIC];
 	cleanup_buf struct buf text = { 0 };
 	int err = digest_random(seed, sizeof(seed));
@@ -77,12 +84,10 @@ static int make_key(const struct gate_config *c, struct init_files *made, struct
 	if (err < 0)
 		err_errno(e, err, "making the signing key");
 	else
-		err = init_file(made, GATE_KEY, text.data, text.len, 0600, c->uid, c->gid, e);
+		err = init_file(made, &key, &text, e);
 	if (text.data)
 		OPENSSL_cleanse(text.data, text.cap);
-	return err < 0 ? err
-		       : init_file(made, GATE_KEY ".pub", ret_line->data, ret_line->len, 0644, 0, 0,
-				   e);
+	return err < 0 ? err : init_file(made, &public_file, ret_line, e);
 }
 
 static int take_public(const char *path, struct init_files *made, struct buf *ret_line,
@@ -95,7 +100,7 @@ static int take_public(const char *path, struct init_files *made, struct buf *re
 		return err;
 	if (sshkey_parse_public(buf_str(ret_line), &blob) < 0)
 		return err_set(e, -EINVAL, "%s is no SSH public key", path);
-	return init_file(made, GATE_KEY ".pub", ret_line->data, ret_line->len, 0644, 0, 0, e);
+	return init_file(made, &public_file, ret_line, e);
 }
 
 /* A host key may exist: the collector of this host signs with it. Seed in, public out. */
@@ -123,37 +128,39 @@ static int host_key(struct init_files *made, char *ret_public_hex, struct weir_e
 		if (err < 0)
 			return err_errno(e, err, "making the host key");
 		digest_hex(seed, sizeof(seed), hex);
-		hex[2 * ED25519_SEED] = '\n';
-		err = init_file(made, GATE_HOST_KEY, hex, 2 * ED25519_SEED + 1, 0600, 0, 0, e);
+		buf_addf(&text, "%s\n", hex);
+		err = init_file(made, &host_file, &text, e);
 		if (err < 0)
 			return err;
 	}
 	err = digest_public(seed, public_key);
 	OPENSSL_cleanse(seed, sizeof(seed));
 	OPENSSL_cleanse(hex, sizeof(hex));
+	if (text.data)
+		OPENSSL_cleanse(text.data, text.cap);
 	digest_hex(public_key, sizeof(public_key), ret_public_hex);
 	return err < 0 ? err_errno(e, err, "reading the host key") : 0;
 }
 
-int init_keys(struct gate_config *c, const char *public_file, struct init_files *made,
+int init_keys(struct gate_config *c, const char *agent_public, struct init_files *made,
 	      struct weir_err *e)
 {
 	cleanup_buf struct buf line = { 0 };
 	cleanup_buf struct buf signers = { 0 };
 	char host[DIGEST_HEX];
-	int err = public_file ? take_public(public_file, made, &line, e)
-			      : make_key(c, made, &line, e);
+	int err = agent_public ? take_public(agent_public, made, &line, e)
+			       : make_key(c, made, &line, e);
 
 	if (err == 0) {
 		buf_addf(&signers, "%s namespaces=\"git\" %.*s\n", c->email,
 			 (int)strcspn(buf_str(&line), "\n"), buf_str(&line));
-		err = init_file(made, GATE_SIGNERS, signers.data, signers.len, 0644, 0, 0, e);
+		err = init_file(made, &signers_file, &signers, e);
 	}
 	if (err == 0)
 		err = host_key(made, host, e);
 	if (err < 0)
 		return err;
-	c->key = strdup(public_file ? GATE_KEY ".pub" : GATE_KEY);
+	c->key = strdup(agent_public ? GATE_KEY ".pub" : GATE_KEY);
 	c->signers = strdup(GATE_SIGNERS);
 	if (!c->key || !c->signers || gate_texts_add(&c->hosts, host) < 0)
 		return err_errno(e, -ENOMEM, "keys");

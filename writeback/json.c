@@ -16,7 +16,7 @@ json_t *json_read(const char *text, size_t len, const char *name, struct weir_er
 	json_error_t error;
 	json_t *root = json_loadb(text ? text : "", len, JSON_REJECT_DUPLICATES, &error);
 
-	if (root && json_is_object(root))
+	if (json_is_object(root))
 		return root;
 	if (root)
 		err_set(e, -EBADMSG, "%s: no JSON object", name);

@@ -65,7 +65,7 @@ int keeper_start(const struct gate_config *c, keeper_fn *fn, void *arg, const in
 int keeper_run(const struct gate_config *c, keeper_fn *fn, void *arg, const int *keep, size_t count)
 {
 	struct weir_err e = { 0 };
-	pid_t pid;
+	pid_t pid = -1;
 	int status = keeper_start(c, fn, arg, keep, count, &pid, &e);
 
 	if (status == 0)

@@ -85,10 +85,10 @@ static size_t fold_char(uint32_t c, char *out)
 
 	if (hfs_ignores(c))
 		return 0;
-	if (c < LATIN_FIRST || c > LATIN_LAST || latin_base[c - LATIN_FIRST] == '-')
+	mark = c >= LATIN_FIRST && c <= LATIN_LAST ? latin_mark[c - LATIN_FIRST] : '-';
+	if (mark < 'a')
 		return encode(lower(c), out);
 	out[0] = latin_base[c - LATIN_FIRST];
-	mark = latin_mark[c - LATIN_FIRST];
 	n = encode(marks[mark - 'a'], out + 1);
 	return n + 1;
 }

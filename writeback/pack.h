@@ -8,6 +8,9 @@
  * sorted ids; CRC-32 of each packed object; u32 offsets (bit 31: index into the table of
  * u64 offsets that follows); SHA-1 of the pack, SHA-1 of the index. All big endian.
  *
+ * Content is compressed by zlib, or, in builds with WEIR_LIBDEFLATE, by libdeflate where it
+ * is held whole (it takes half the time); both make zlib streams.
+ *
  * The object count stands in the head and is known at the end: the head is then written
  * again, and the file read back once for its SHA-1 (the trailer) and SHA-256 (ours).
  */

@@ -116,10 +116,11 @@ int proto_recv(int fd, struct proto_message *ret_message)
 
 const void *proto_take(struct proto_message *m, size_t len)
 {
-	const char *at = m->data.data + m->at;
+	const char *at;
 
 	if (!m->data.data || len > m->data.len - m->at)
 		return NULL;
+	at = m->data.data + m->at;
 	m->at += len;
 	return at;
 }

@@ -125,13 +125,12 @@ int reflock_take(const struct repo *r, struct reflock *l, struct weir_err *e)
 
 static int sync_parent(const struct repo *r, const char *ref)
 {
-	cleanup_free char *dir = strdup(ref);
+	const char *slash = strrchr(ref, '/');
+	cleanup_free char *dir = slash ? strndup(ref, (size_t)(slash - ref)) : NULL;
 	cleanup_close int fd = -1;
-	char *slash = dir ? strrchr(dir, '/') : NULL;
 
-	if (!slash)
+	if (!dir)
 		return -ENOMEM;
-	*slash = '\0';
 	fd = openat(r->fd, dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	return fd < 0 || fsync(fd) < 0 ? -errno : 0;
 }

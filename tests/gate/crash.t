@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# shellcheck disable=SC2034,SC2119
 # SIGKILL at every system call that changes something on disk: the branch is old or new, the
 # same command run again promotes or says that it did, and nothing is left behind.
 . "$(dirname "$0")/lib.sh"

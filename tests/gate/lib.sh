@@ -74,6 +74,7 @@ t() {
 	local out status
 	TESTS=$((TESTS + 1))
 	cat >"$LAB/body"
+	# shellcheck disable=SC1091 # written just above
 	out=$(set -e; cd "$LAB"; . "$LAB/body" 2>&1)
 	status=$?
 	if [ $status = 0 ]; then

@@ -43,7 +43,7 @@ git -C trusted.git fsck --strict --full 2>&1 || fail fsck
 git -C trusted.git show main:src/b.c | cmp - ws/src/b.c
 git -C trusted.git log -1 --format='%(trailers:key=Weir-Verdict,valueonly)' main | grep -qx clean
 [ -s run/promoted.json ]; grep -q '"schema":"weir.promotion/1"' run/promoted.json
-grep -q '"path":"app"' run/promoted.json
+grep -q '"path":"app"' run/promoted.json; python3 -m json.tool run/promoted.json >/dev/null
 EOT
 
 t "the tree is what git itself would have made" <<'EOT'

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# shellcheck disable=SC2034,SC2119
 # weir-gate verify: offline, public keys only; each broken link is named.
 . "$(dirname "$0")/lib.sh"
 
