@@ -23,7 +23,7 @@ MAKEFLAGS += --no-builtin-rules
 .SUFFIXES:
 
 BUILD_DEPS := gcc make clang-14 bpftool libbpf-dev libelf-dev zlib1g-dev \
-	libgit2-dev libssl-dev libyaml-dev libjansson-dev libcap-ng-dev
+	libgit2-dev libssl-dev libyaml-dev libjansson-dev libcap-ng-dev libdeflate-dev
 CHECK_DEPS := git openssh-client libcmocka-dev libclang-rt-14-dev clang-format-14 clang-tidy-14 \
 	cppcheck shellcheck perl
 
@@ -35,7 +35,8 @@ WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wold-st
 HARDEN := -fno-common -fno-strict-aliasing -fstack-protector-strong -fstack-clash-protection \
 	-D_FORTIFY_SOURCE=2 -fPIE
 CFLAGS ?= -O2 -g
-ALL_CFLAGS := -std=gnu11 -D_GNU_SOURCE -I. $(WARN) $(HARDEN) $(CFLAGS) \
+DEFINES := -DWEIR_LIBDEFLATE
+ALL_CFLAGS := -std=gnu11 -D_GNU_SOURCE $(DEFINES) -I. $(WARN) $(HARDEN) $(CFLAGS) \
 	-ffile-prefix-map=$(CURDIR)=. -fdebug-prefix-map=$(CURDIR)=.
 LDFLAGS += -pie -Wl,-z,relro,-z,now,-z,noexecstack
 
@@ -57,7 +58,7 @@ BPF_OBJ := $(patsubst bpf/%.bpf.c,$(O)/bpf/%.o,$(BPF_SRC))
 
 COMMON_LIBS := -lcrypto -lyaml -ljansson -lcap-ng -lz
 WEIR_LIBS := -lbpf -lelf $(COMMON_LIBS)
-GATE_LIBS := -lgit2 $(COMMON_LIBS)
+GATE_LIBS := -lgit2 -ldeflate $(COMMON_LIBS)
 
 .PHONY: all
 all: $(O)/weir $(O)/weir-gate
@@ -128,7 +129,7 @@ format:
 # that is pure in weir, and those that include headers of the gate with the gate's as well.
 UNIT_SRC := $(sort $(wildcard tests/unit/t_*.c))
 UNIT_BIN := $(patsubst tests/unit/%.c,$(O)/unit/%,$(UNIT_SRC))
-UNIT_CFLAGS := -std=gnu11 -D_GNU_SOURCE -I. $(WARN) -g -O1 -fno-omit-frame-pointer \
+UNIT_CFLAGS := -std=gnu11 -D_GNU_SOURCE $(DEFINES) -I. $(WARN) -g -O1 -fno-omit-frame-pointer \
 	-fsanitize=address,undefined -fno-sanitize-recover=all
 GATE_LIB_SRC := $(filter-out writeback/main.c,$(GATE_SRC))
 SAN_USER_OBJ := $(patsubst %.c,$(O)/san/%.o,$(COMMON_SRC) $(sort $(wildcard user/report/*.c)))
@@ -167,7 +168,7 @@ $(O)/replay/%: $(O)/san/tests/fuzz/fuzz_%.o $(O)/san/tests/fuzz/replay_main.o $(
 
 $(O)/fuzz/%: tests/fuzz/fuzz_%.c $(COMMON_SRC) $(GATE_LIB_SRC) | $(O)/check-deps.stamp
 	@mkdir -p $(@D)
-	$(CLANG) -std=gnu11 -D_GNU_SOURCE -I. -g -O1 -fsanitize=fuzzer,address,undefined -o $@ \
+	$(CLANG) -std=gnu11 -D_GNU_SOURCE $(DEFINES) -I. -g -O1 -fsanitize=fuzzer,address,undefined -o $@ \
 		$(filter %.c,$^) $(GATE_LIBS)
 
 .PHONY: fuzz replay replay-build

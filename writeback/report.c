@@ -90,21 +90,35 @@ static void print_path(FILE *out, const char *before, const char *path, const ch
 	fprintf(out, "%s%s%s\n", before, buf_str(&b), after);
 }
 
+/* What the base ignores (build output) is counted only: it would drown the rest. */
 static void print_changes(FILE *out, const struct changes *c, bool left)
 {
-	for (size_t i = 0; i < c->count && i < LINES; i++) {
+	size_t ignored = 0, more = 0, shown = 0;
+
+	for (size_t i = 0; i < c->count; i++) {
 		const struct change *change = &c->items[i];
 		char before[32];
 
+		if (left && change->ignored && change->old_mode == 0) {
+			ignored++;
+			continue;
+		}
+		if (shown == LINES) {
+			more++;
+			continue;
+		}
+		shown++;
 		snprintf(before, sizeof(before), "  %s ", change_letter(change));
 		print_path(out, before, change->path,
 			   !left		   ? ""
 			   : change->old_mode != 0 ? " (tracked)"
-			   : change->ignored	   ? " (ignored)"
 						   : "");
 	}
-	if (c->count > LINES)
-		fprintf(out, "  and %zu more (--json has all)\n", c->count - LINES);
+	if (more > 0)
+		fprintf(out, "  and %zu more (--json has all)\n", more);
+	if (ignored > 0)
+		fprintf(out, "  and %zu ignored file%s (--json has all)\n", ignored,
+			ignored == 1 ? "" : "s");
 }
 
 void report_text(const struct promotion *p, FILE *out)
