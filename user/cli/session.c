@@ -36,124 +36,6 @@ void session_doubt(struct session *s, const char *fmt, ...)
 	json_array_append_new(s->reasons, json_string(text));
 }
 
-/* What is wrong is what the caller said, not weir. */
-static int bad_input(int err, struct weir_err *e)
-{
-	e->exit_code = CLI_USAGE;
-	return err;
-}
-
-/* File systems that other machines or user-space servers can change without this kernel
- * taking part: no seal holds there. Magic numbers of linux/magic.h and the file systems. */
-static const char *foreign_type(int fd)
-{
-	static const struct {
-		uint32_t magic;
-		const char *name;
-	} types[] = {
-		{ 0x6969, "NFS" },     { 0xff534d42, "CIFS" },	{ 0xfe534d42, "SMB" },
-		{ 0x01021997, "9p" },  { 0x65735546, "FUSE" },	{ 0x00c36400, "Ceph" },
-		{ 0x5346414f, "AFS" }, { 0x7461636f, "OCFS2" }, { 0x01161970, "GFS2" },
-	};
-	struct statfs fs;
-
-	for (size_t i = 0; fstatfs(fd, &fs) == 0 && i < ARRAY_SIZE(types); i++)
-		if ((uint32_t)fs.f_type == types[i].magic)
-			return types[i].name;
-	return NULL;
-}
-
-static int find_workspace(struct session *s, const char *path, struct weir_err *e)
-{
-	struct stat st;
-
-	if (lstat(path, &st) < 0)
-		return err_errno(e, -errno, "workspace %s", path);
-	if (S_ISLNK(st.st_mode))
-		return err_set(e, -ELOOP,
-			       "workspace %s is a symbolic link: name the directory itself", path);
-	if (!S_ISDIR(st.st_mode))
-		return err_set(e, -ENOTDIR, "workspace %s is not a directory", path);
-	s->workspace = realpath(path, NULL);
-	if (!s->workspace)
-		return err_errno(e, -errno, "workspace %s", path);
-	if (strcmp(s->workspace, "/") == 0)
-		return err_set(e, -EINVAL, "the root directory cannot be a workspace");
-	s->workspace_fd = open(s->workspace, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (s->workspace_fd < 0)
-		return err_errno(e, -errno, "workspace %s", path);
-	if (s->opt->policy && foreign_type(s->workspace_fd))
-		return err_set(e, -EOPNOTSUPP,
-			       "workspace %s lies on %s, where others can change it unseen: use a "
-			       "directory on a local file system",
-			       path, foreign_type(s->workspace_fd));
-	return 0;
-}
-
-/* Opens the workspace by its real path; a link as its last component is refused. */
-static int open_workspace(struct session *s, const char *path, struct weir_err *e)
-{
-	int err = find_workspace(s, path, e);
-
-	if (err < 0)
-		return bad_input(err, e);
-	return rundir_lock(s->state, s->workspace_fd, s->workspace, s->run.id, &s->lock, e);
-}
-
-/* A fresh checkout of the base commit, in a directory of its own. */
-static int check_out(struct session *s, struct weir_err *e)
-{
-	cleanup_free char *path = NULL, *owner = NULL;
-	int err, status;
-
-	if (asprintf(&path, "%s/work/%s", s->state, s->run.id) < 0 ||
-	    asprintf(&owner, "%u:%u", s->user.uid, s->user.gid) < 0)
-		return err_errno(e, -ENOMEM, "workspace");
-	err = fsio_mkdir_p(path, 0755, e);
-	if (err == 0)
-		err = open_workspace(s, path, e);
-	if (err == 0)
-		err = gate_nonce(s->opt->repository, s->opt->ref, s->workspace, &s->base, e);
-	if (err < 0)
-		return err;
-	const char *args[] = { "checkout",   "--nonce", s->base.nonce, "--into",
-			       s->workspace, "--owner", owner,	       NULL };
-	status = gate_call(args, NULL, e);
-	if (status != 0)
-		return status < 0 ? status : err_set(e, -EACCES, "weir-gate made no checkout");
-	s->fresh = true;
-	return 0;
-}
-
-static int choose_workspace(struct session *s, struct weir_err *e)
-{
-	struct stat st;
-	int err;
-
-	if (!s->opt->workspace) {
-		if (!gate_is_configured() && !s->opt->repository)
-			return bad_input(
-				err_set(e, -EINVAL,
-					"no workspace: name a directory with -w DIR, or make a "
-					"gate (weir-gate init --repo DIR) and let weir check it "
-					"out"),
-				e);
-		err = environ_user(s->opt->user, NULL, &s->user, e);
-		return err < 0 ? bad_input(err, e) : check_out(s, e);
-	}
-	err = open_workspace(s, s->opt->workspace, e);
-	if (err < 0)
-		return err;
-	if (fstat(s->workspace_fd, &st) < 0)
-		return err_errno(e, -errno, "workspace %s", s->workspace);
-	err = environ_user(s->opt->user, &st, &s->user, e);
-	if (err < 0)
-		return bad_input(err, e);
-	if (!gate_is_configured() && !s->opt->repository)
-		return 0;
-	return gate_nonce(s->opt->repository, s->opt->ref, s->workspace, &s->base, e);
-}
-
 /* The policy's exact bytes: from a file, or from the base commit through the gate. */
 static int read_policy(struct session *s, struct buf *bytes, struct weir_err *e)
 {
@@ -262,7 +144,7 @@ int session_prepare(struct session *s, const struct run_options *opt, struct wei
 	if (err == 0)
 		err = rundir_create(s->state, &s->run, e);
 	if (err == 0)
-		err = choose_workspace(s, e);
+		err = session_choose_workspace(s, e);
 	if (err == 0)
 		err = load_policy(s, e);
 	if (err == 0)
@@ -270,105 +152,6 @@ int session_prepare(struct session *s, const struct run_options *opt, struct wei
 	if (err == 0)
 		err = compile(s, e);
 	return err == 0 ? hash_before(s, e) : err;
-}
-
-/* weir's own files, and the gate's: no member has any business there. Comes last, because
- * they may lie above a rule of the policy (TMPDIR's), which marks its ancestors. */
-static int guard_own(struct session *s, struct weir_err *e)
-{
-	const struct weir_rule rule = { .flags = WEIR_RULE_TAMPER | WEIR_RULE_ROOT };
-	const char *own[] = { s->state, "/etc/weir", "/var/lib/weir-gate", "/sys/fs/bpf",
-			      s->base.repository };
-
-	for (size_t i = 0; i < ARRAY_SIZE(own); i++) {
-		struct stat st;
-		int err;
-
-		if (!own[i] || lstat(own[i], &st) < 0)
-			continue;
-		err = kern_bind_path(&s->slot, own[i], 0, 0, &rule, e);
-		if (err < 0)
-			return err;
-	}
-	return 0;
-}
-
-static int bind_image(struct session *s, struct weir_err *e)
-{
-	const struct policy_image *im = s->image;
-	int err = 0;
-
-	for (size_t i = 0; err == 0 && i < im->object_count; i++) {
-		const struct policy_object *o = &im->objects[i];
-		const struct weir_rule rule = { .rights = o->rights,
-						.flags = o->flags,
-						.id = o->id };
-
-		err = kern_bind_path(&s->slot, o->path, o->dev, o->ino, &rule, e);
-	}
-	for (size_t i = 0; err == 0 && i < im->name_count; i++) {
-		const struct policy_name *n = &im->names[i];
-		const struct weir_rule rule = { .rights = n->rights,
-						.flags = n->flags,
-						.id = n->id };
-
-		err = kern_bind_name(&s->slot, n->dir, n->name, &rule, e);
-	}
-	return err;
-}
-
-/* Without a policy nothing is granted, but the two places that a run is about. */
-static int bind_unjudged(struct session *s, struct weir_err *e)
-{
-	const struct weir_rule workspace = { .rights = WEIR_RIGHT_READ,
-					     .flags = WEIR_RULE_WORKSPACE | WEIR_RULE_ROOT };
-	const struct weir_rule temporary = { .rights = WEIR_RIGHT_READ };
-	int err = kern_bind_path(&s->slot, s->workspace, 0, 0, &workspace, e);
-
-	return err == 0 && s->own_tmpdir ? kern_bind_path(&s->slot, s->tmpdir, 0, 0, &temporary, e)
-					 : err;
-}
-
-static bool has_rule(const struct session *s, const struct stat *st)
-{
-	for (size_t i = 0; s->image && i < s->image->object_count; i++)
-		if (s->image->objects[i].dev == st->st_dev &&
-		    s->image->objects[i].ino == st->st_ino)
-			return true;
-	return false;
-}
-
-/* Standard input and outputs are handed over by the caller; the run may also open them
- * again by name (/dev/stderr), where they are files. */
-static int bind_streams(struct session *s, struct weir_err *e)
-{
-	int err = 0;
-
-	for (int fd = 0; err == 0 && fd <= 2; fd++) {
-		const struct weir_rule rule = {
-			.rights = WEIR_RIGHT_READ | (fd ? WEIR_RIGHT_WRITE : 0),
-		};
-		struct stat st;
-
-		if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && !has_rule(s, &st))
-			err = kern_bind_fd(&s->slot, fd, s->slot.slot, &rule, e);
-	}
-	return err;
-}
-
-static int bind_rules(struct session *s, struct weir_err *e)
-{
-	int err = kern_know_mounts(&s->slot, e);
-
-	if (err == 0)
-		err = s->image ? bind_image(s, e) : bind_unjudged(s, e);
-	if (err == 0)
-		err = bind_streams(s, e);
-	if (err == 0)
-		err = guard_own(s, e);
-	if (err == 0 && asprintf(&s->canary_dir, "%s/canary", s->run.path) < 0)
-		err = err_errno(e, -ENOMEM, "canary");
-	return err == 0 ? kern_canary_prepare(&s->slot, s->canary_dir, e) : err;
 }
 
 static void on_record(void *arg, void *data, size_t len)
@@ -464,7 +247,7 @@ int session_attach(struct session *s, struct weir_err *e)
 	if (err == 0)
 		err = open_pipe(s, s->pipe.alert, e);
 	if (err == 0)
-		err = bind_rules(s, e);
+		err = session_bind(s, e);
 	if (err == 0)
 		err = kern_adopt(&s->slot, 0, WEIR_ROLE_COLLECTOR, e);
 	if (err == 0)

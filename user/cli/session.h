@@ -91,6 +91,10 @@ struct session {
 int session_prepare(struct session *s, const struct run_options *opt, struct weir_err *e);
 int session_attach(struct session *s, struct weir_err *e);
 
+/* Parts of the two above: workspace.c and rules.c. */
+int session_choose_workspace(struct session *s, struct weir_err *e);
+int session_bind(struct session *s, struct weir_err *e);
+
 /* The command itself (loop.c): until its members are gone or killed. Returns: likewise. */
 int session_watch(struct session *s, struct weir_err *e);
 

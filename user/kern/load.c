@@ -3,7 +3,6 @@
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -14,31 +13,19 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/utsname.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include "weir.skel.h"
 
 #include "user/base/cleanup.h"
-#include "user/base/digest.h"
 #include "user/base/fsio.h"
+#include "user/event/names.h"
 #include "user/kern/control.h"
 #include "user/kern/kern.h"
+#include "user/kern/pins.h"
 
 #define BPF_FS_MAGIC_NUMBER 0xcafe4a11
-#define PAGE 4096u
-
-struct hook_info {
-	const char *name;
-	bool optional; /* may be absent in a kernel that reports the same elsewhere */
-};
-
-static const struct hook_info hook_table[] = {
-#define X(id, name, family) { name, false },
-	WEIR_HOOKS(X)
-#undef X
-};
 
 /* The kernels before 6.12 report these through path_truncate and inode_setxattr. */
 static bool may_be_absent(unsigned int hook)
@@ -64,7 +51,7 @@ static int hook_of_program(const struct bpf_program *prog)
 	if (strcmp(section, "cgroup/sysctl") == 0)
 		return WEIR_HOOK_SYSCTL;
 	for (unsigned int i = 0; i < WEIR_HOOK_COUNT; i++)
-		if (strcmp(hook_table[i].name, slash + 1) == 0)
+		if (strcmp(names_hook(i), slash + 1) == 0)
 			return (int)i;
 	return -ENOENT;
 }
@@ -126,7 +113,7 @@ static void choose_programs(struct weir_bpf *skel, struct kern *k, const struct 
 
 		if (hook >= 0 && absent && may_be_absent((unsigned int)hook))
 			k->hooks[hook].source = KERN_SOURCE_ABSENT;
-		if (hook >= 0 && without && strcmp(hook_table[hook].name, without) == 0)
+		if (hook >= 0 && without && strcmp(names_hook((unsigned int)hook), without) == 0)
 			fits = false;
 		bpf_program__set_autoload(prog, fits);
 	}
@@ -158,8 +145,9 @@ static int attach_all(struct weir_bpf *skel, struct kern *k, struct weir_err *e)
 		link = hook == WEIR_HOOK_SYSCTL ? bpf_program__attach_cgroup(prog, cgroup)
 						: bpf_program__attach(prog);
 		if (!link)
-			return err_errno(e, -errno, "attaching to %s", hook_table[hook].name);
-		err = pin_link(k, link, hook_table[hook].name, e);
+			return err_errno(e, -errno, "attaching to %s",
+					 names_hook((unsigned int)hook));
+		err = pin_link(k, link, names_hook((unsigned int)hook), e);
 		if (err < 0)
 			return err;
 	}
@@ -230,160 +218,6 @@ rollback:
 	return err;
 }
 
-static int open_pin(struct kern *k, const char *name, int *ret_fd, struct weir_err *e)
-{
-	char path[256];
-	int fd;
-
-	snprintf(path, sizeof(path), "%s/%s", k->pins, name);
-	fd = bpf_obj_get(path);
-	if (fd < 0)
-		return err_errno(e, -errno, "%s", path);
-	*ret_fd = fd;
-	return 0;
-}
-
-static int open_pins(struct kern *k, struct weir_err *e)
-{
-	const struct {
-		const char *name;
-		int *fd;
-	} pins[] = {
-		{ "maps/weir_tasks", &k->tasks_fd },
-		{ "maps/weir_runs", &k->runs_fd },
-		{ "maps/weir_host", &k->host_fd },
-		{ "maps/weir_rules", &k->rules_fd },
-		{ "maps/weir_names", &k->names_fd },
-		{ "maps/weir_bloom", &k->bloom_fd },
-		{ "maps/weir_supers", &k->supers_fd },
-		{ "maps/weir_creds", &k->creds_fd },
-		{ "maps/weir_control", &k->control_fd },
-		{ "maps/weir_rings", &k->rings_fd },
-		{ "maps/weir_links", &k->links_fd },
-		{ "bind", &k->bind_fd },
-		{ "adopt", &k->adopt_fd },
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(pins); i++) {
-		int err = open_pin(k, pins[i].name, pins[i].fd, e);
-
-		if (err < 0)
-			return err;
-	}
-	return 0;
-}
-
-static void *map_array(int fd, size_t bytes)
-{
-	size_t size = (bytes + PAGE - 1) / PAGE * PAGE;
-	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-
-	return p == MAP_FAILED ? NULL : p;
-}
-
-static int map_arrays(struct kern *k, struct weir_err *e)
-{
-	k->run_stride = (sizeof(struct weir_run) + 7) / 8 * 8;
-	k->runs = map_array(k->runs_fd, k->run_stride * WEIR_RUNS_MAX);
-	k->host = map_array(k->host_fd, sizeof(struct weir_host));
-	k->bloom = map_array(k->bloom_fd, WEIR_BLOOM_SIZE / 8);
-	if (!k->runs || !k->host || !k->bloom)
-		return err_errno(e, -errno, "mapping the state of the programs");
-	return 0;
-}
-
-struct weir_run *kern_run(struct kern *k, uint32_t slot)
-{
-	return (struct weir_run *)((char *)k->runs + slot * k->run_stride);
-}
-
-/* What is attached is what is pinned. */
-static void read_coverage(struct kern *k)
-{
-	for (unsigned int i = 0; i < WEIR_HOOK_COUNT; i++) {
-		char path[256];
-		struct stat st;
-
-		snprintf(path, sizeof(path), "%s/links/%s", k->pins, hook_table[i].name);
-		if (stat(path, &st) < 0) {
-			k->hooks[i].source = KERN_SOURCE_MISSING;
-			continue;
-		}
-		if (i == WEIR_HOOK_SYSCTL)
-			k->hooks[i].source = KERN_SOURCE_CGROUP;
-		else if (i == WEIR_HOOK_TASK_NEWTASK || i == WEIR_HOOK_PROCESS_EXEC ||
-			 i == WEIR_HOOK_PROCESS_EXIT)
-			k->hooks[i].source = KERN_SOURCE_TRACING;
-		else
-			k->hooks[i].source = KERN_SOURCE_LSM;
-	}
-}
-
-/* Hooks that the running kernel doesn't have are remembered beside the pins as an empty
- * directory, since bpffs holds nothing else. */
-static int remember_absent(struct kern *k, struct weir_err *e)
-{
-	char path[256];
-
-	for (unsigned int i = 0; i < WEIR_HOOK_COUNT; i++) {
-		if (k->hooks[i].source != KERN_SOURCE_ABSENT)
-			continue;
-		snprintf(path, sizeof(path), "%s/absent-%s", k->pins, hook_table[i].name);
-		if (mkdir(path, 0700) < 0 && errno != EEXIST)
-			return err_errno(e, -errno, "%s", path);
-	}
-	snprintf(path, sizeof(path), "%s/complete", k->pins);
-	if (mkdir(path, 0700) < 0 && errno != EEXIST)
-		return err_errno(e, -errno, "%s", path);
-	return 0;
-}
-
-static void recall_absent(struct kern *k)
-{
-	for (unsigned int i = 0; i < WEIR_HOOK_COUNT; i++) {
-		char path[256];
-		struct stat st;
-
-		snprintf(path, sizeof(path), "%s/absent-%s", k->pins, hook_table[i].name);
-		if (k->hooks[i].source == KERN_SOURCE_MISSING && stat(path, &st) == 0)
-			k->hooks[i].source = KERN_SOURCE_ABSENT;
-	}
-}
-
-static bool is_complete(struct kern *k)
-{
-	char path[256];
-	struct stat st;
-
-	snprintf(path, sizeof(path), "%s/complete", k->pins);
-	return stat(path, &st) == 0;
-}
-
-/* Name of this build's pins: object, kernel, known overlay type, what is left out. */
-static int name_pins(struct kern *k, const char *without, struct weir_err *e)
-{
-	cleanup_digest struct digest *d = digest_new();
-	unsigned char hash[DIGEST_SIZE];
-	struct utsname uts;
-	const void *bytes;
-	struct stat st;
-	size_t size;
-
-	bytes = weir_bpf__elf_bytes(&size);
-	if (!d || uname(&uts) < 0)
-		return err_errno(e, -ENOMEM, "naming the pins");
-	digest_add(d, bytes, size);
-	digest_add(d, uts.release, strlen(uts.release) + 1);
-	digest_add(d, stat("/sys/kernel/btf/overlay", &st) == 0 ? "o" : "-", 1);
-	if (without)
-		digest_add(d, without, strlen(without));
-	if (digest_end(d, hash) < 0)
-		return err_errno(e, -EIO, "naming the pins");
-	digest_hex(hash, DIGEST_SIZE, k->digest);
-	snprintf(k->pins, sizeof(k->pins), "%s/%.16s", KERN_PIN_ROOT, k->digest);
-	return 0;
-}
-
 static int mount_bpffs(struct weir_err *e)
 {
 	struct statfs fs;
@@ -394,72 +228,31 @@ static int mount_bpffs(struct weir_err *e)
 		       "/sys/fs/bpf is not a BPF file system: mount -t bpf bpf /sys/fs/bpf");
 }
 
-/* Does a build's pin directory hold an active run? */
-static bool is_in_use(const char *dir)
-{
-	char path[256];
-	struct weir_host host = { 0 };
-	uint32_t zero = 0;
-	cleanup_close int fd = -1;
-
-	snprintf(path, sizeof(path), "%s/%s/maps/weir_host", KERN_PIN_ROOT, dir);
-	fd = bpf_obj_get(path);
-	if (fd < 0 || bpf_map_lookup_elem(fd, &zero, &host) < 0)
-		return false;
-	return host.runs != 0;
-}
-
-/* Removes the pins of other builds; keep may be NULL. */
-static int remove_others(const char *keep, struct weir_err *e)
-{
-	cleanup_closedir DIR *dir = opendir(KERN_PIN_ROOT);
-	struct dirent *entry;
-
-	if (!dir)
-		return errno == ENOENT ? 0 : err_errno(e, -errno, "%s", KERN_PIN_ROOT);
-	while ((entry = readdir(dir))) {
-		int err;
-
-		if (entry->d_name[0] == '.' || (keep && strcmp(entry->d_name, keep) == 0))
-			continue;
-		if (is_in_use(entry->d_name)) {
-			if (keep)
-				continue;
-			return err_set(e, -EBUSY,
-				       "a run is active: wait for its end, or weir recover");
-		}
-		err = fsio_remove_tree(dirfd(dir), entry->d_name, e);
-		if (err < 0)
-			return err;
-	}
-	return 0;
-}
-
 static int load_locked(struct kern *k, const char *without, struct weir_err *e)
 {
 	int err = 0;
 
-	if (!is_complete(k)) {
+	if (!pins_complete(k)) {
 		cleanup_close int root = open(KERN_PIN_ROOT, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 		if (root >= 0)
 			fsio_remove_tree(root, strrchr(k->pins, '/') + 1, NULL);
-		remove_others(strrchr(k->pins, '/') + 1, NULL);
+		pins_remove_others(strrchr(k->pins, '/') + 1, NULL);
 		err = load_new(k, without, e);
 	}
 	if (err == 0)
-		err = open_pins(k, e);
+		err = pins_open(k, e);
 	if (err == 0)
-		err = map_arrays(k, e);
+		err = pins_map(k, e);
 	if (err < 0)
 		return err;
 	if (k->loaded_now) {
 		err = kern_fill_control(k->control_fd, e);
 		if (err == 0)
-			err = remember_absent(k, e);
+			err = pins_finish(k, e);
 	}
-	read_coverage(k);
-	recall_absent(k);
+	pins_coverage(k);
+	pins_recall(k);
 	return err;
 }
 
@@ -467,10 +260,13 @@ int kern_open(const char *without, struct kern **ret_kern, struct weir_err *e)
 {
 	struct rlimit files = { 0, 0 };
 	struct kern *k = calloc(1, sizeof(*k));
+	const void *bytes;
+	size_t size;
 	int err;
 
 	if (!k)
 		return err_errno(e, -ENOMEM, "kernel side");
+	bytes = weir_bpf__elf_bytes(&size);
 	k->tasks_fd = k->runs_fd = k->host_fd = k->rules_fd = k->names_fd = k->bloom_fd = -1;
 	k->supers_fd = k->creds_fd = k->control_fd = k->rings_fd = k->links_fd = -1;
 	k->bind_fd = k->adopt_fd = -1;
@@ -484,7 +280,7 @@ int kern_open(const char *without, struct kern **ret_kern, struct weir_err *e)
 	if (err == 0 && (k->lock_fd < 0 || flock(k->lock_fd, LOCK_EX) < 0))
 		err = err_errno(e, -errno, "%s", KERN_LOCK_FILE);
 	if (err == 0)
-		err = name_pins(k, without, e);
+		err = pins_name(k, bytes, size, without, e);
 	if (err == 0)
 		err = load_locked(k, without, e);
 	if (k->lock_fd >= 0)
@@ -506,9 +302,10 @@ void kern_close(struct kern *k)
 	if (!k)
 		return;
 	if (k->runs)
-		munmap(k->runs, (k->run_stride * WEIR_RUNS_MAX + PAGE - 1) / PAGE * PAGE);
+		munmap(k->runs,
+		       (k->run_stride * WEIR_RUNS_MAX + PINS_PAGE - 1) / PINS_PAGE * PINS_PAGE);
 	if (k->host)
-		munmap(k->host, PAGE);
+		munmap(k->host, PINS_PAGE);
 	if (k->bloom)
 		munmap(k->bloom, WEIR_BLOOM_SIZE / 8);
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
@@ -524,7 +321,7 @@ int kern_unload(struct weir_err *e)
 
 	if (lock < 0 || flock(lock, LOCK_EX) < 0)
 		return err_errno(e, -errno, "%s", KERN_LOCK_FILE);
-	err = remove_others(NULL, e);
+	err = pins_remove_others(NULL, e);
 	if (err == 0 && rmdir(KERN_PIN_ROOT) < 0 && errno != ENOENT)
 		err = err_errno(e, -errno, "%s", KERN_PIN_ROOT);
 	/* the group above those of the runs, which limits nothing itself */
