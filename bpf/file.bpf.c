@@ -3,7 +3,7 @@
  * Content: opens, received descriptors, truncation. There is no hook for each write:
  * every writable descriptor of a member passed here once.
  */
-#include "bpf/lib/decide.bpf.h"
+#include "bpf/lib/spec.bpf.h"
 
 #define MINOR(rdev) ((rdev)&0xfffff)
 #define MAJOR(rdev) ((rdev) >> 20)
@@ -86,33 +86,12 @@ static __always_inline __u32 rights_of_open(struct weir_ask *ask, struct file *f
 	return want ? want | device_right(ask, inode) : 0;
 }
 
-/* Was this name judged as a creation by the same call? Then it existed: take that back. The
- * comparison is by name and place too, since an address can be used again. */
-static __always_inline bool take_back_creation(struct weir_ask *ask, struct dentry *dentry)
-{
-	struct weir_task *member = ask->member;
-	__u32 kind;
-
-	if (!member || member->spec_dentry != (__u64)dentry ||
-	    member->spec_parent != (__u64)dentry->d_parent ||
-	    member->spec_name != dentry->d_name.hash)
-		return false;
-	kind = member->spec_kind;
-	member->spec_dentry = 0;
-	member->spec_kind = 0;
-	if (kind && ask->run)
-		__sync_fetch_and_add(&ask->run->latch[kind & 31], -1);
-	ask->note.flags |= WEIR_EV_EXISTED;
-	ask->note.error = kind;
-	return true;
-}
-
 static __always_inline int use_file(struct file *file, __u16 hook, __u16 op)
 {
 	struct inode *inode = file->f_inode;
 	struct dentry *dentry = file->f_path.dentry;
 	struct weir_ask ask;
-	bool existed;
+	bool existed = false;
 	__u32 want;
 
 	if (!weir_enter(&ask, hook, op))
@@ -123,12 +102,21 @@ static __always_inline int use_file(struct file *file, __u16 hook, __u16 op)
 	} else if (weir_is_overlay_layer()) {
 		return weir_pass(&ask);
 	}
+	if (ask.member)
+		ask.member->trunc_inode = file->f_flags & O_TRUNC ? (__u64)inode : 0;
+	if (hook == WEIR_HOOK_FILE_OPEN)
+		existed = weir_settle_open(&ask, dentry, file->f_flags);
 	want = rights_of_open(&ask, file, inode, inode->i_sb->s_magic);
-	if (!want || weir_is_memfd(dentry))
-		return weir_pass(&ask);
+	if (weir_is_memfd(dentry))
+		want = 0;
 	ask.note.first = (__u64)dentry;
 	ask.note.inode = (__u64)inode;
 	ask.note.aux = file->f_flags;
+	if (!want) {
+		/* a record all the same if a creation is to be taken back */
+		ask.note.op = WEIR_OP_NONE;
+		return existed ? weir_leave(&ask) : weir_pass(&ask);
+	}
 	if (want == WEIR_RIGHT_READ && op == WEIR_OP_WRITE)
 		ask.note.op = WEIR_OP_READ;
 	if (file->f_flags & O_TMPFILE_BIT && (inode->i_mode & S_IFMT) != S_IFDIR) {
@@ -137,9 +125,6 @@ static __always_inline int use_file(struct file *file, __u16 hook, __u16 op)
 		ask.note.first = (__u64)dentry->d_parent;
 		ask.note.inode = 0;
 	}
-	if (ask.member)
-		ask.member->trunc_inode = file->f_flags & O_TRUNC ? (__u64)inode : 0;
-	existed = take_back_creation(&ask, dentry);
 	weir_look(&ask, dentry, want, WEIR_EV_BAD_FIRST);
 	/* allowed reads are no mutation */
 	if (want == WEIR_RIGHT_READ && ask.note.kind == WEIR_KIND_NONE && !existed && ask.run &&
@@ -190,6 +175,15 @@ int BPF_PROG(weir_file_receive, struct file *file)
 	WEIR_ANSWER(use_file(file, WEIR_HOOK_FILE_RECEIVE, WEIR_OP_RECEIVE));
 }
 
+/* A memfd, or an entry of a process of the run: opens of these are not judged either. */
+static __always_inline bool is_own_object(struct weir_ask *ask, struct dentry *dentry,
+					  struct inode *inode)
+{
+	if (inode->i_sb->s_magic == PROC_MAGIC)
+		return is_own_proc(inode, ask->note.slot);
+	return weir_is_memfd(dentry);
+}
+
 /* The truncation of an open with O_TRUNC is one operation with it: judged again, but not
  * told twice. */
 static __always_inline int truncate_at(struct dentry *dentry, struct inode *inode, __u16 hook)
@@ -199,7 +193,7 @@ static __always_inline int truncate_at(struct dentry *dentry, struct inode *inod
 
 	if (!weir_enter(&ask, hook, WEIR_OP_TRUNCATE))
 		return 0;
-	if (ask.member && weir_is_overlay_layer())
+	if (ask.member && (weir_is_overlay_layer() || is_own_object(&ask, dentry, inode)))
 		return weir_pass(&ask);
 	ask.note.first = (__u64)dentry;
 	weir_look(&ask, dentry, WEIR_RIGHT_WRITE, WEIR_EV_BAD_FIRST);

@@ -3,7 +3,7 @@
  * Names: create, remove, move, link. The path_* hooks are called once for an operation,
  * whatever layers (overlays) it goes through; the inode_* ones once for each layer.
  */
-#include "bpf/lib/decide.bpf.h"
+#include "bpf/lib/spec.bpf.h"
 
 /* The kernel asks before it knows whether the name exists; file_open tells. */
 static __always_inline int create_file(struct dentry *dentry, __u32 mode)
@@ -17,15 +17,11 @@ static __always_inline int create_file(struct dentry *dentry, __u32 mode)
 		return weir_pass(&ask);
 	ask.note.first = (__u64)dentry;
 	ask.note.aux = mode;
-	ask.note.flags = WEIR_EV_SPECULATIVE;
+	weir_settle_create(&ask);
+	ask.note.flags |= WEIR_EV_SPECULATIVE;
 	weir_look(&ask, dentry, WEIR_RIGHT_CREATE, WEIR_EV_BAD_FIRST);
 	deny = weir_leave(&ask);
-	if (ask.member) {
-		ask.member->spec_dentry = (__u64)dentry;
-		ask.member->spec_parent = (__u64)dentry->d_parent;
-		ask.member->spec_name = dentry->d_name.hash;
-		ask.member->spec_kind = ask.note.flags & WEIR_EV_FINDING ? ask.note.kind : 0;
-	}
+	weir_remember_create(&ask, dentry);
 	return deny;
 }
 

@@ -23,6 +23,7 @@
 #define FMODE_READ 0x1
 #define FMODE_WRITE 0x2
 #define FMODE_CREATED 0x100000
+#define O_CREAT 0100
 #define O_TRUNC 01000
 #define O_TMPFILE_BIT 020000000
 

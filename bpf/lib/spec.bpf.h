@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Creations that were none. The kernel asks about a creation (path_mknod) before it looks
+ * whether the name exists. What comes next in the same call tells: an open of that very
+ * name, or, where the name is a symbolic link, whatever the link leads to.
+ */
+#ifndef WEIR_LIB_SPEC_H
+#define WEIR_LIB_SPEC_H
+
+#include "bpf/lib/decide.bpf.h"
+
+/* Is the remembered name still there, and a symbolic link? Its address may be in use for
+ * something else by now, so it is read with care and compared by place and name. */
+static __always_inline bool weir_spec_is_link(struct weir_task *member)
+{
+	struct dentry *spec = (struct dentry *)member->spec_dentry;
+	struct inode *inode;
+
+	if ((__u64)BPF_CORE_READ(spec, d_parent) != member->spec_parent ||
+	    BPF_CORE_READ(spec, d_name.hash) != member->spec_name)
+		return false;
+	inode = BPF_CORE_READ(spec, d_inode);
+	return inode && (BPF_CORE_READ(inode, i_mode) & S_IFMT) == S_IFLNK;
+}
+
+static __always_inline bool weir_spec_is(struct weir_task *member, struct dentry *dentry)
+{
+	return member->spec_dentry == (__u64)dentry &&
+	       member->spec_parent == (__u64)dentry->d_parent &&
+	       member->spec_name == dentry->d_name.hash;
+}
+
+/* Takes back what the latch counted for a name that existed; the record to come says so. */
+static __always_inline bool weir_take_back(struct weir_ask *ask)
+{
+	struct weir_task *member = ask->member;
+	__u32 kind = member->spec_kind;
+
+	member->spec_dentry = 0;
+	member->spec_kind = 0;
+	if (kind && ask->run)
+		__sync_fetch_and_add(&ask->run->latch[kind & 31], -1);
+	ask->note.flags |= WEIR_EV_EXISTED;
+	ask->note.error = kind;
+	return true;
+}
+
+/* A creation is asked about: was the one before a link that led here? */
+static __always_inline void weir_settle_create(struct weir_ask *ask)
+{
+	if (ask->member && ask->member->spec_dentry && weir_spec_is_link(ask->member))
+		weir_take_back(ask);
+}
+
+/* dentry is opened, and was not created by this call. Returns true if the name that was
+ * judged as a creation existed. */
+static __always_inline bool weir_settle_open(struct weir_ask *ask, struct dentry *dentry,
+					     __u32 open_flags)
+{
+	struct weir_task *member = ask->member;
+
+	if (!member || !member->spec_dentry || !(open_flags & O_CREAT))
+		return false;
+	if (!weir_spec_is(member, dentry) && !weir_spec_is_link(member))
+		return false;
+	return weir_take_back(ask);
+}
+
+static __always_inline void weir_remember_create(struct weir_ask *ask, struct dentry *dentry)
+{
+	struct weir_task *member = ask->member;
+
+	if (!member)
+		return;
+	member->spec_dentry = (__u64)dentry;
+	member->spec_parent = (__u64)dentry->d_parent;
+	member->spec_name = dentry->d_name.hash;
+	member->spec_kind = ask->note.flags & WEIR_EV_FINDING ? ask->note.kind : 0;
+}
+
+#endif
