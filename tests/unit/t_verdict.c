@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "tests/unit/records.h"
+#include "user/base/cleanup.h"
 #include "user/event/names.h"
 #include "user/event/verdict.h"
 #include "user/trace/format.h"
@@ -118,20 +119,43 @@ static void a_whole_run_without_findings_is_clean(void **state)
 	assert_int_equal(run.v.text_count, 0);
 }
 
-static void optional_hooks_may_be_missing(void **state)
+static void set_source(json_t *cover, const char *hook, const char *source)
+{
+	json_object_set_new(json_object_get(json_object_get(cover, "hooks"), hook), "source",
+			    json_string(source));
+}
+
+static enum verdict_value with_coverage(json_t *cover)
 {
 	struct run run;
-	json_t *cover = coverage("file_truncate");
 
-	(void)state;
-	json_object_del(json_object_get(cover, "hooks"), "inode_set_acl");
-	json_object_del(json_object_get(cover, "hooks"), "inode_remove_acl");
-	json_object_del(json_object_get(cover, "hooks"), "file_ioctl_compat");
 	start(&run, "observe");
 	add_json(&run, VERDICT_COVERAGE, cover);
 	finish_end(&run, 0);
 	add_end(&run);
-	expect(&run, VERDICT_CLEAN);
+	json_decref(run.end);
+	return verdict_finish(&run.v);
+}
+
+static void optional_hooks_may_be_absent_but_not_left_out(void **state)
+{
+	static const char *const optional[] = { "file_truncate", "inode_set_acl",
+						"inode_remove_acl", "file_ioctl_compat" };
+	json_t *cover = coverage(NULL);
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(optional); i++)
+		set_source(cover, optional[i], "absent");
+	assert_int_equal(with_coverage(cover), VERDICT_CLEAN);
+	for (size_t i = 0; i < ARRAY_SIZE(optional); i++) {
+		assert_int_equal(with_coverage(coverage(optional[i])), VERDICT_INDETERMINATE);
+		cover = coverage(NULL);
+		set_source(cover, optional[i], "none");
+		assert_int_equal(with_coverage(cover), VERDICT_INDETERMINATE);
+	}
+	cover = coverage(NULL);
+	set_source(cover, "file_open", "absent");
+	assert_int_equal(with_coverage(cover), VERDICT_INDETERMINATE);
 }
 
 /* A run that would be clean but for what `spoil` does before END. */
@@ -594,7 +618,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_whole_run_without_findings_is_clean),
-		cmocka_unit_test(optional_hooks_may_be_missing),
+		cmocka_unit_test(optional_hooks_may_be_absent_but_not_left_out),
 		cmocka_unit_test(a_finding_event_violates),
 		cmocka_unit_test(a_finding_without_end_violates_too),
 		cmocka_unit_test(a_latch_without_its_record_violates),

@@ -14,10 +14,10 @@
  *
  * START     {"slot": 3, "mode": "trace"|"observe"|"enforce", ...}
  * NOTE      user/event/note.h
- * COVERAGE  {"hooks": {"file_open": {"source": "lsm"|"fmod_ret"|"tracepoint"|"none", ...}}}
- *           Every hook of WEIR_HOOKS must be there with a source other than none, but for
- *           those that verdict_hook_optional() names (kernels lack them, and another hook
- *           sees the same).
+ * COVERAGE  {"hooks": {"file_open": {"source": "lsm"|"tracing"|"cgroup"|"absent"|"none", ...}}}
+ *           Every hook of WEIR_HOOKS must be there with a source other than none; absent
+ *           (the kernel has no such hook, and another one sees the same) is good for those
+ *           that verdict_hook_optional() names.
  * END       {"hooks": {"file_open": {"seen": 9, "emitted": 9, "aggregated": 0, "dropped": 0}},
  *            "latch": {"file-outside": 1}, "trouble": 0, "last_seq": 9, "live": 0,
  *            "reasons": ["what kept the collector from being sure"]}

@@ -52,10 +52,10 @@ void verdict_read_coverage(struct verdict *v, const json_t *json)
 	for (unsigned int hook = 0; hook < WEIR_HOOK_COUNT; hook++) {
 		const json_t *entry = json_object_get(hooks, names_hook(hook));
 		const char *source = json_string_value(json_object_get(entry, "source"));
+		bool absent = source && strcmp(source, "absent") == 0;
 
-		if (verdict_hook_optional(hook))
-			continue;
-		if (!source || !*source || strcmp(source, "none") == 0)
+		if (!source || !*source || strcmp(source, "none") == 0 ||
+		    (absent && !verdict_hook_optional(hook)))
 			verdict_add_reason(v, VERDICT_REASON_COVERAGE, "hook %s was not attached",
 					   names_hook(hook));
 	}

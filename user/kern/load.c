@@ -21,18 +21,12 @@
 #include "user/base/cleanup.h"
 #include "user/base/fsio.h"
 #include "user/event/names.h"
+#include "user/event/verdict.h"
 #include "user/kern/control.h"
 #include "user/kern/kern.h"
 #include "user/kern/pins.h"
 
 #define BPF_FS_MAGIC_NUMBER 0xcafe4a11
-
-/* The kernels before 6.12 report these through path_truncate and inode_setxattr. */
-static bool may_be_absent(unsigned int hook)
-{
-	return hook == WEIR_HOOK_FILE_TRUNCATE || hook == WEIR_HOOK_INODE_SET_ACL ||
-	       hook == WEIR_HOOK_INODE_REMOVE_ACL;
-}
 
 const char *kern_source_name(enum kern_source source)
 {
@@ -111,7 +105,7 @@ static void choose_programs(struct weir_bpf *skel, struct kern *k, const struct 
 		int hook = hook_of_program(prog);
 		bool fits = program_fits(prog, btf, &absent);
 
-		if (hook >= 0 && absent && may_be_absent((unsigned int)hook))
+		if (hook >= 0 && absent && verdict_hook_optional((unsigned int)hook))
 			k->hooks[hook].source = KERN_SOURCE_ABSENT;
 		if (hook >= 0 && without && strcmp(names_hook((unsigned int)hook), without) == 0)
 			fits = false;
