@@ -11,8 +11,9 @@ static __always_inline int change_attr(struct dentry *dentry, struct iattr *attr
 	__u32 valid = attr->ia_valid;
 	__u16 op = WEIR_OP_UTIMES;
 
-	/* truncation has hooks of its own; forced changes are the kernel's (set-id bits) */
-	if (valid & (ATTR_SIZE | ATTR_FORCE))
+	/* truncation has hooks of its own; forced changes are the kernel's (set-id bits);
+	 * a memfd is nobody's file */
+	if ((valid & (ATTR_SIZE | ATTR_FORCE)) || weir_is_memfd(dentry))
 		return 0;
 	if (valid & (ATTR_UID | ATTR_GID))
 		op = WEIR_OP_CHOWN;
@@ -23,7 +24,7 @@ static __always_inline int change_attr(struct dentry *dentry, struct iattr *attr
 
 static __always_inline int change_xattr(struct dentry *dentry, __u16 hook, __u16 op)
 {
-	return weir_one(hook, op, dentry, WEIR_RIGHT_ATTR, 0);
+	return weir_is_memfd(dentry) ? 0 : weir_one(hook, op, dentry, WEIR_RIGHT_ATTR, 0);
 }
 
 SEC("lsm/inode_setattr")
