@@ -17,6 +17,7 @@ enum weir_name_class {
 	WEIR_NAME_GITSUB = 3,  /* below .git: control at the place given */
 };
 
+/* clang-format off */
 /* X(name): control wherever they appear */
 #define WEIR_CONTROL_NAMES(X) \
 	X(".gitmodules") X(".github") X(".gitlab-ci.yml") X(".circleci") X(".buildkite") \
@@ -47,6 +48,7 @@ enum weir_name_class {
 	X("worktrees", "*", "config.worktree") \
 	X("modules", "*", "config") \
 	X("modules", "*", "hooks")
+/* clang-format on */
 
 /*
  * FNV-1a, 64 bit, over at most WEIR_CTLNAME_MAX bytes, letters folded to lower case.

@@ -114,16 +114,16 @@ enum weir_outcome {
 };
 
 /* weir_opev.flags */
-#define WEIR_EV_FINDING (1u << 0)     /* speaks against the run */
-#define WEIR_EV_BAD_FIRST (1u << 1)   /* the first object lacked the right */
-#define WEIR_EV_BAD_SECOND (1u << 2)  /* the second object lacked the right */
-#define WEIR_EV_CANARY (1u << 3)      /* made by the run's own proof of life */
-#define WEIR_EV_TRUNCATED (1u << 4)   /* a path did not fit */
-#define WEIR_EV_UNRESOLVED (1u << 5)  /* disconnected or too deep: no full path */
-#define WEIR_EV_OUTSIDER (1u << 6)    /* by a task that is no member: a foreign write */
-#define WEIR_EV_SEALED (1u << 7)      /* met a seal */
-#define WEIR_EV_HARDLINK (1u << 8)    /* the object has names that the run did not make */
-#define WEIR_EV_UNMARKED (1u << 9)    /* no rule applied: the run's default rights */
+#define WEIR_EV_FINDING (1u << 0)    /* speaks against the run */
+#define WEIR_EV_BAD_FIRST (1u << 1)  /* the first object lacked the right */
+#define WEIR_EV_BAD_SECOND (1u << 2) /* the second object lacked the right */
+#define WEIR_EV_CANARY (1u << 3)     /* made by the run's own proof of life */
+#define WEIR_EV_TRUNCATED (1u << 4)  /* a path did not fit */
+#define WEIR_EV_UNRESOLVED (1u << 5) /* disconnected or too deep: no full path */
+#define WEIR_EV_OUTSIDER (1u << 6)   /* by a task that is no member: a foreign write */
+#define WEIR_EV_SEALED (1u << 7)     /* met a seal */
+#define WEIR_EV_HARDLINK (1u << 8)   /* the object has names that the run did not make */
+#define WEIR_EV_UNMARKED (1u << 9)   /* no rule applied: the run's default rights */
 /* An open with O_CREAT is judged as a creation before the kernel looks whether the name
  * exists. If it does, the open that follows from the same thread says so and takes the
  * creation back; its `error` holds the kind of finding that is taken back, 0 if none. */
@@ -135,13 +135,13 @@ struct weir_head {
 	__u16 type;    /* enum weir_record */
 	__u32 size;
 	__u64 seq;
-	__u64 ts_ns;    /* since boot */
-	__u32 slot;     /* run slot */
-	__u32 tgid;     /* in the initial pid namespace */
-	__u32 pid;      /* thread */
-	__u32 ns_tgid;  /* as the process sees itself */
-	__u32 uid;      /* in the initial user namespace */
-	__u32 ppid;     /* tgid of the real parent */
+	__u64 ts_ns;	/* since boot */
+	__u32 slot;	/* run slot */
+	__u32 tgid;	/* in the initial pid namespace */
+	__u32 pid;	/* thread */
+	__u32 ns_tgid;	/* as the process sees itself */
+	__u32 uid;	/* in the initial user namespace */
+	__u32 ppid;	/* tgid of the real parent */
 	__u64 start_ns; /* start of the thread group leader: (tgid, start_ns) is unique */
 };
 WEIR_ASSERT_SIZE(struct weir_head, 56);
@@ -167,14 +167,14 @@ struct weir_opev {
 	__u16 kind;
 	__u16 outcome;
 	__u32 flags;
-	__u32 want; /* rights asked for (bpf/abi/policy.h) */
-	__u32 have; /* rights found */
-	__u32 rule; /* policy rule that gave them, 0: none */
-	__u32 aux;  /* open flags, ATTR_*, ioctl command, signal, bpf command, target tgid */
+	__u32 want;  /* rights asked for (bpf/abi/policy.h) */
+	__u32 have;  /* rights found */
+	__u32 rule;  /* policy rule that gave them, 0: none */
+	__u32 aux;   /* open flags, ATTR_*, ioctl command, signal, bpf command, target tgid */
 	__u32 error; /* with WEIR_EV_EXISTED: the kind taken back */
 	struct weir_object first;
 	struct weir_object second; /* rename: target; link: new name */
-	__u32 first_len;           /* bytes of the first path in the data */
+	__u32 first_len;	   /* bytes of the first path in the data */
 	__u32 second_len;
 	/* first path, second path, padding to 8 */
 };
@@ -193,7 +193,7 @@ struct weir_execev {
 	struct weir_head head;
 	struct weir_object exe;
 	__u32 path_len;
-	__u32 args_len;   /* NUL-separated, a label: the process controls it */
+	__u32 args_len;	  /* NUL-separated, a label: the process controls it */
 	__u32 args_total; /* bytes there were */
 	__u32 flags;
 	/* path, args, padding to 8 */

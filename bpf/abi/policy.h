@@ -86,7 +86,7 @@ enum weir_role {
 	WEIR_ROLE_NONE = 0,
 	WEIR_ROLE_MEMBER = 1,
 	WEIR_ROLE_COLLECTOR = 2, /* protected from members; its death ends the run's rights */
-	WEIR_ROLE_CANARY = 3,    /* member whose operations are proofs, always enforced */
+	WEIR_ROLE_CANARY = 3,	 /* member whose operations are proofs, always enforced */
 };
 
 struct weir_task {
@@ -133,7 +133,7 @@ enum weir_mode {
 
 /* weir_run.flags */
 #define WEIR_RUN_LOSSLESS (1u << 0)
-#define WEIR_RUN_DEAD (1u << 1)  /* collector gone: members are denied everything */
+#define WEIR_RUN_DEAD (1u << 1)	 /* collector gone: members are denied everything */
 #define WEIR_RUN_TAKEN (1u << 2) /* the slot belongs to a collector or to members left over */
 
 /* weir_run.trouble: each bit makes the run indeterminate */
@@ -149,13 +149,14 @@ struct weir_run {
 	__u32 trouble;
 	__u32 rights; /* default rights where no rule applies */
 	__u64 seq;
-	__u64 live;    /* members that have not exited */
-	__u64 members; /* members there have been */
+	__u64 live;	 /* members that have not exited */
+	__u64 members;	 /* members there have been */
 	__u64 latch[32]; /* findings by kind, counted before they are written */
 	struct weir_hookstat hooks[64];
 };
 WEIR_ASSERT_SIZE(struct weir_run, 2344);
-_Static_assert(WEIR_KIND_COUNT <= 32 && WEIR_HOOK_COUNT <= 64, "ABI: run state holds all kinds and hooks");
+_Static_assert(WEIR_KIND_COUNT <= 32 && WEIR_HOOK_COUNT <= 64,
+	       "ABI: run state holds all kinds and hooks");
 
 /* Command of the bind program (BPF_PROG_RUN): look at a descriptor of the caller. */
 struct weir_bind {
@@ -165,7 +166,7 @@ struct weir_bind {
 	struct weir_object ret_object;
 	__s32 ret_writecount; /* i_writecount: open writers */
 	__s32 ret_mapcount;   /* i_mmap_writable: shared writable mappings */
-	__u64 ret_cred;       /* overlay: credentials under which it acts on its layers, else 0 */
+	__u64 ret_cred;	      /* overlay: credentials under which it acts on its layers, else 0 */
 	__s32 ret_err;
 	__u32 pad;
 };

@@ -11,9 +11,9 @@
 #include <linux/types.h>
 #endif
 
-#define WEIR_ASSERT_SIZE(type, size) \
-	_Static_assert(sizeof(type) == (size), "ABI: size of " #type)
+#define WEIR_ASSERT_SIZE(type, size) _Static_assert(sizeof(type) == (size), "ABI: size of " #type)
 #define WEIR_ASSERT_OFFSET(type, field, offset) \
-	_Static_assert(__builtin_offsetof(type, field) == (offset), "ABI: offset of " #type "." #field)
+	_Static_assert(__builtin_offsetof(type, field) == (offset), \
+		       "ABI: offset of " #type "." #field)
 
 #endif

@@ -130,9 +130,9 @@ int digest_verify(const unsigned char key[ED25519_PUBLIC], const void *data, siz
 	int ret = -EIO;
 
 	if (pub && ctx && EVP_DigestVerifyInit(ctx, NULL, NULL, NULL, pub) == 1)
-		ret = EVP_DigestVerify(ctx, signature, ED25519_SIGNATURE, data, len) == 1 ?
-			      0 :
-			      -EBADMSG;
+		ret = EVP_DigestVerify(ctx, signature, ED25519_SIGNATURE, data, len) == 1
+			      ? 0
+			      : -EBADMSG;
 	EVP_MD_CTX_free(ctx);
 	EVP_PKEY_free(pub);
 	return ret;

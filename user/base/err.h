@@ -10,9 +10,9 @@
 #include <stdbool.h>
 
 struct weir_err {
-	int err;        /* negative errno, 0 if unset */
-	int exit_code;  /* exit status that this error asks for, 0: the caller's default */
-	char code[32];  /* stable name for programs ("base-moved"), "" if none */
+	int err;	/* negative errno, 0 if unset */
+	int exit_code;	/* exit status that this error asks for, 0: the caller's default */
+	char code[32];	/* stable name for programs ("base-moved"), "" if none */
 	char text[992]; /* what, where, what to do; always terminated, no newline */
 };
 

@@ -97,14 +97,16 @@ static int promote(const struct rundir *run, const char *const *rest, struct wei
 		refused = kern_run(seal.kern, seal.slot.slot)->latch[WEIR_KIND_GATE_RACE];
 	seal_end(&seal);
 	if (refused)
-		fprintf(stderr, "weir: while the gate worked, %llu attempts to change %s were denied\n",
+		fprintf(stderr,
+			"weir: while the gate worked, %llu attempts to change %s were denied\n",
 			(unsigned long long)refused, workspace);
 	return status;
 }
 
 static int commit_usage(void)
 {
-	fprintf(stderr, "weir: usage: weir commit [RUN] -m MESSAGE [OPTION of weir-gate commit...]\n");
+	fprintf(stderr,
+		"weir: usage: weir commit [RUN] -m MESSAGE [OPTION of weir-gate commit...]\n");
 	return CLI_USAGE;
 }
 

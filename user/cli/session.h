@@ -91,7 +91,7 @@ struct session {
 int session_prepare(struct session *s, const struct run_options *opt, struct weir_err *e);
 int session_attach(struct session *s, struct weir_err *e);
 
-/* Parts of the two above: workspace.c and rules.c. */
+/* Parts of the two above: workspace.c and rules.c. Return: likewise. */
 int session_choose_workspace(struct session *s, struct weir_err *e);
 int session_bind(struct session *s, struct weir_err *e);
 

@@ -18,24 +18,24 @@ struct report {
 	const char *id;
 	const struct verdict *verdict;
 	const struct findings *findings;
-	const struct policy_image *image; /* NULL when unjudged */
-	const char *policy_file;	  /* NULL when unjudged */
-	const char *workspace;		  /* real path */
+	const struct policy_image *image;      /* NULL when unjudged */
+	const char *policy_file;	       /* NULL when unjudged */
+	const char *workspace;		       /* real path */
 	const char *repository, *ref, *commit; /* NULL without a base */
-	const char *user;		  /* the command runs as */
-	const char *mode;		  /* trace, observe, enforce */
-	char *const *argv;		  /* the command */
-	int wait_status;		  /* of the command, -1: it never started */
-	int exit_status;		  /* of weir run */
-	int64_t started, ended;		  /* seconds since 1970 */
+	const char *user;		       /* the command runs as */
+	const char *mode;		       /* trace, observe, enforce */
+	char *const *argv;		       /* the command */
+	int wait_status;		       /* of the command, -1: it never started */
+	int exit_status;		       /* of weir run */
+	int64_t started, ended;		       /* seconds since 1970 */
 	uint64_t duration_ms;
-	uint64_t members;		  /* processes and threads there were */
-	uint64_t mutations;		  /* operations of members that were recorded and passed */
-	uint64_t changed_files;		  /* manifest(after) against manifest(before) */
-	const json_t *counters;		  /* by hook; borrowed */
-	const json_t *coverage;		  /* borrowed */
-	const char *suggestion;		  /* policy lines of an unjudged run, NULL: none */
-	const char *next;		  /* what to do now, one line, NULL: none */
+	uint64_t members;	/* processes and threads there were */
+	uint64_t mutations;	/* operations of members that were recorded and passed */
+	uint64_t changed_files; /* manifest(after) against manifest(before) */
+	const json_t *counters; /* by hook; borrowed */
+	const json_t *coverage; /* borrowed */
+	const char *suggestion; /* policy lines of an unjudged run, NULL: none */
+	const char *next;	/* what to do now, one line, NULL: none */
 };
 
 /* Makes the document of run.json. Gives: a new reference, NULL when out of memory.
