@@ -189,7 +189,7 @@ static void edited_operations_are_refused(void **state)
 		{ OP(kind), WEIR_KIND_COUNT, 2, EVENT_REFUSE_KIND, OP(kind) },
 		{ OP(kind), WEIR_KIND_NONE, 2, EVENT_REFUSE_KIND, OP(kind) },
 		{ OP(outcome), WEIR_OUTCOME_COUNT, 2, EVENT_REFUSE_OUTCOME, OP(outcome) },
-		{ OP(flags), 1u << 10 | 1, 4, EVENT_REFUSE_FLAGS, OP(flags) },
+		{ OP(flags), 1u << 12 | 1, 4, EVENT_REFUSE_FLAGS, OP(flags) },
 		{ OP(want), 1u << 9, 4, EVENT_REFUSE_RIGHTS, OP(want) },
 		{ OP(have), 1u << 31, 4, EVENT_REFUSE_RIGHTS, OP(have) },
 		{ OP(first.pad), 1, 4, EVENT_REFUSE_PADDING, OP(first.pad) },
@@ -268,7 +268,7 @@ static void detached_objects_keep_any_name(void **state)
 static void edited_execs_are_refused(void **state)
 {
 	const struct edit edits[] = {
-		{ EXEC(flags), 1u << 10, 4, EVENT_REFUSE_FLAGS, EXEC(flags) },
+		{ EXEC(flags), 1u << 12, 4, EVENT_REFUSE_FLAGS, EXEC(flags) },
 		{ EXEC(exe.pad), 1, 4, EVENT_REFUSE_PADDING, EXEC(exe.pad) },
 		{ EXEC(path_len), 8193, 4, EVENT_REFUSE_LENGTH, EXEC(path_len) },
 		{ EXEC(args_len), 1025, 4, EVENT_REFUSE_LENGTH, EXEC(args_len) },
