@@ -6,14 +6,25 @@
  */
 #include "bpf/lib/decide.bpf.h"
 
+/* A memfd, a pipe, a descriptor of a process or a namespace: no file of anybody. A socket
+ * file is one. */
+static __always_inline bool is_nobodys(struct dentry *dentry)
+{
+	struct inode *inode = dentry->d_inode;
+
+	if (weir_is_memfd(dentry))
+		return true;
+	return inode && weir_is_private_kind(inode) &&
+	       ((inode->i_mode & S_IFMT) != S_IFSOCK || inode->i_sb->s_magic == SOCKFS_MAGIC);
+}
+
 static __always_inline int change_attr(struct dentry *dentry, struct iattr *attr)
 {
 	__u32 valid = attr->ia_valid;
 	__u16 op = WEIR_OP_UTIMES;
 
-	/* truncation has hooks of its own; forced changes are the kernel's (set-id bits);
-	 * a memfd is nobody's file */
-	if ((valid & (ATTR_SIZE | ATTR_FORCE)) || weir_is_memfd(dentry))
+	/* truncation has hooks of its own; forced changes are the kernel's (set-id bits) */
+	if ((valid & (ATTR_SIZE | ATTR_FORCE)) || is_nobodys(dentry))
 		return 0;
 	if (valid & (ATTR_UID | ATTR_GID))
 		op = WEIR_OP_CHOWN;
@@ -24,7 +35,7 @@ static __always_inline int change_attr(struct dentry *dentry, struct iattr *attr
 
 static __always_inline int change_xattr(struct dentry *dentry, __u16 hook, __u16 op)
 {
-	return weir_is_memfd(dentry) ? 0 : weir_one(hook, op, dentry, WEIR_RIGHT_ATTR, 0);
+	return is_nobodys(dentry) ? 0 : weir_one(hook, op, dentry, WEIR_RIGHT_ATTR, 0);
 }
 
 SEC("lsm/inode_setattr")
@@ -101,7 +112,8 @@ static __always_inline int file_command(struct file *file, __u32 cmd, __u16 hook
 
 	if (type != S_IFREG && type != S_IFDIR && type != S_IFBLK)
 		return 0;
-	if (is_reading_ioctl(cmd) || inode->i_sb->s_magic == PROC_MAGIC)
+	if (is_reading_ioctl(cmd) || inode->i_sb->s_magic == PROC_MAGIC ||
+	    is_nobodys(file->f_path.dentry))
 		return 0;
 	return weir_one(hook, WEIR_OP_IOCTL, file->f_path.dentry,
 			WEIR_RIGHT_WRITE | WEIR_RIGHT_ATTR |
@@ -119,4 +131,14 @@ SEC("lsm/file_ioctl_compat")
 int BPF_PROG(weir_file_ioctl_compat, struct file *file, unsigned int cmd)
 {
 	WEIR_ANSWER(file_command(file, cmd, WEIR_HOOK_FILE_IOCTL_COMPAT));
+}
+
+/* file_setattr(2), 6.17, changes by name what the ioctls change through a descriptor. */
+SEC("lsm/inode_file_setattr")
+int BPF_PROG(weir_inode_file_setattr, struct dentry *dentry)
+{
+	if (is_nobodys(dentry))
+		return 0;
+	WEIR_ANSWER(weir_one(WEIR_HOOK_INODE_FILE_SETATTR, WEIR_OP_IOCTL, dentry,
+			     WEIR_RIGHT_WRITE | WEIR_RIGHT_ATTR, 0));
 }

@@ -8,20 +8,6 @@
 #define MINOR(rdev) ((rdev)&0xfffff)
 #define MAJOR(rdev) ((rdev) >> 20)
 
-/* Kinds of their own: not files of a tree, and harmless in themselves. */
-static __always_inline bool is_private_kind(struct inode *inode, __u32 magic)
-{
-	switch (magic) {
-	case PIPEFS_MAGIC:
-	case SOCKFS_MAGIC:
-	case ANON_INODE_MAGIC:
-	case PIDFS_MAGIC:
-	case NSFS_MAGIC:
-		return true;
-	}
-	return (inode->i_mode & S_IFMT) == S_IFSOCK;
-}
-
 /* null, zero, full, random, urandom, tty, ptmx, pseudo terminals. */
 static __always_inline bool is_harmless_device(struct inode *inode)
 {
@@ -72,7 +58,7 @@ static __always_inline __u32 rights_of_open(struct weir_ask *ask, struct file *f
 {
 	__u32 mode = (__u32)file->f_mode, want = 0;
 
-	if (is_private_kind(inode, magic) || is_harmless_device(inode))
+	if (weir_is_private_kind(inode) || is_harmless_device(inode))
 		return 0;
 	if ((mode & FMODE_WRITE) || (file->f_flags & O_TRUNC))
 		want |= WEIR_RIGHT_WRITE;
@@ -83,7 +69,8 @@ static __always_inline __u32 rights_of_open(struct weir_ask *ask, struct file *f
 	if (magic == PROC_MAGIC &&
 	    (!(want & WEIR_RIGHT_WRITE) || is_own_proc(inode, ask->note.slot)))
 		return 0;
-	return want ? want | device_right(ask, inode) : 0;
+	/* access mode 3 gives neither, but a descriptor for ioctls */
+	return mode & FMODE_PATH ? 0 : want | device_right(ask, inode);
 }
 
 static __always_inline int use_file(struct file *file, __u16 hook, __u16 op)

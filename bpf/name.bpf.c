@@ -18,7 +18,8 @@ static __always_inline int create_file(struct dentry *dentry, __u32 mode)
 	ask.note.first = (__u64)dentry;
 	ask.note.aux = mode;
 	weir_settle_create(&ask);
-	ask.note.flags |= WEIR_EV_SPECULATIVE;
+	if (weir_in_open())
+		ask.note.flags |= WEIR_EV_SPECULATIVE;
 	weir_look(&ask, dentry, WEIR_RIGHT_CREATE, WEIR_EV_BAD_FIRST);
 	deny = weir_leave(&ask);
 	weir_remember_create(&ask, dentry);
@@ -49,8 +50,8 @@ int BPF_PROG(weir_path_mkdir, struct path *dir, struct dentry *dentry, umode_t m
 SEC("lsm/path_symlink")
 int BPF_PROG(weir_path_symlink, struct path *dir, struct dentry *dentry, const char *target)
 {
-	WEIR_ANSWER(
-		weir_one(WEIR_HOOK_PATH_SYMLINK, WEIR_OP_SYMLINK, dentry, WEIR_RIGHT_CREATE, 0));
+	WEIR_ANSWER(weir_one_tree(WEIR_HOOK_PATH_SYMLINK, WEIR_OP_SYMLINK, dentry,
+				  WEIR_RIGHT_CREATE, 0, true));
 }
 
 SEC("lsm/path_unlink")
@@ -70,9 +71,11 @@ int BPF_PROG(weir_path_rmdir, struct path *dir, struct dentry *dentry)
 static __always_inline void remember_link(struct weir_ask *ask, struct inode *inode)
 {
 	struct weir_links first = { .slot = ask->note.slot, .made = 1 };
-	__u64 key = (__u64)inode;
-	struct weir_links *links = bpf_map_lookup_elem(&weir_links, &key);
+	struct weir_linkkey key;
+	struct weir_links *links;
 
+	weir_link_key(&key, inode);
+	links = bpf_map_lookup_elem(&weir_links, &key);
 	if (links && links->slot == ask->note.slot && inode->i_nlink <= links->made + 1) {
 		links->made = inode->i_nlink;
 		return;
@@ -113,6 +116,14 @@ int BPF_PROG(weir_path_link, struct dentry *old, struct path *dir, struct dentry
 	WEIR_ANSWER(link_names(old, new));
 }
 
+/* Does the name stand for more than itself? */
+static __always_inline bool is_tree(struct inode *inode)
+{
+	__u32 type = inode ? inode->i_mode & S_IFMT : 0;
+
+	return type == S_IFDIR || type == S_IFLNK;
+}
+
 static __always_inline int rename_names(struct dentry *old, struct dentry *new, __u32 flags)
 {
 	__u32 source = WEIR_RIGHT_DELETE, target = WEIR_RIGHT_CREATE;
@@ -124,10 +135,12 @@ static __always_inline int rename_names(struct dentry *old, struct dentry *new, 
 		return weir_pass(&ask);
 	if (new->d_inode)
 		target |= WEIR_RIGHT_DELETE;
-	if (flags & RENAME_EXCHANGE) {
+	if (flags & RENAME_EXCHANGE)
 		ask.note.op = WEIR_OP_EXCHANGE;
+	/* something stays behind: the other, or a whiteout */
+	if (flags & (RENAME_EXCHANGE | RENAME_WHITEOUT))
 		source |= WEIR_RIGHT_CREATE;
-	}
+	ask.tree = is_tree(old->d_inode) || is_tree(new->d_inode);
 	ask.note.first = (__u64)old;
 	ask.note.second = (__u64) new;
 	ask.note.aux = flags;

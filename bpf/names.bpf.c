@@ -85,7 +85,7 @@ __noinline __u32 weir_name_class(struct weir_name *name)
 struct finder {
 	__u64 dentry;
 	__u32 git_level;
-	__u32 pad;
+	__u32 nested; /* levels below .git that have a name of WEIR_GIT_NESTED; 31: or deeper */
 	__u64 hash[3];
 };
 
@@ -99,20 +99,24 @@ static long find_step(__u32 i, void *arg)
 
 	if (i >= f->git_level)
 		return 1;
-	if (below < 3) {
-		name.bytes = (__u64)BPF_CORE_READ(d, d_name.name);
-		name.len = BPF_CORE_READ(d, d_name.len);
-		hash = weir_name_hash(&name);
-		if (below == 0)
-			f->hash[0] = hash;
-		else if (below == 1)
-			f->hash[1] = hash;
-		else
-			f->hash[2] = hash;
-	}
+	name.bytes = (__u64)BPF_CORE_READ(d, d_name.name);
+	name.len = BPF_CORE_READ(d, d_name.len);
+	hash = weir_name_hash(&name);
+	if (control_of(hash) == WEIR_NAME_GITNEST)
+		f->nested |= 1u << (below < 31 ? below : 31);
+	if (below == 0)
+		f->hash[0] = hash;
+	else if (below == 1)
+		f->hash[1] = hash;
+	else if (below == 2)
+		f->hash[2] = hash;
 	f->dentry = (__u64)BPF_CORE_READ(d, d_parent);
 	return 0;
 }
+
+/* Levels at which a nested git's own files can lie: below the keep and one name. */
+#define BELOW_MODULES 0xfffffffcu	   /* modules/NAME/... */
+#define BELOW_WORKTREE_MODULES 0xfffffff0u /* worktrees/NAME/modules/NAME/... */
 
 /* One hash for up to three names; user space builds the table the same way. */
 static __always_inline __u64 chain(__u64 hash, __u64 next)
@@ -123,7 +127,7 @@ static __always_inline __u64 chain(__u64 hash, __u64 next)
 __noinline __u32 weir_git_class(struct weir_place *place)
 {
 	struct finder f = {};
-	__u64 one, two;
+	__u64 one, two, any;
 
 	/* an operation on .git itself is one on its control */
 	if (!place || place->git_level == 0)
@@ -133,9 +137,19 @@ __noinline __u32 weir_git_class(struct weir_place *place)
 	bpf_loop(WEIR_DEPTH_MAX, find_step, &f, 0);
 	one = chain(WEIR_FNV_BASIS, f.hash[0]);
 	two = chain(one, f.hash[1]);
+	any = chain(one, WEIR_NAME_ANY);
 	if (control_of(one) == WEIR_NAME_GITSUB || control_of(two) == WEIR_NAME_GITSUB ||
 	    control_of(chain(two, f.hash[2])) == WEIR_NAME_GITSUB ||
-	    control_of(chain(chain(one, WEIR_NAME_ANY), f.hash[2])) == WEIR_NAME_GITSUB)
+	    control_of(chain(any, f.hash[2])) == WEIR_NAME_GITSUB)
 		return WEIR_NAME_CONTROL;
+	if (control_of(one) == WEIR_NAME_GITKEEP)
+		return f.nested & BELOW_MODULES ? WEIR_NAME_CONTROL : WEIR_NAME_GITABOVE;
+	if (control_of(chain(any, f.hash[2])) == WEIR_NAME_GITKEEP)
+		return f.nested & BELOW_WORKTREE_MODULES ? WEIR_NAME_CONTROL : WEIR_NAME_GITABOVE;
+	/* a directory on the way to a control file, itself */
+	if ((place->git_level == 1 && control_of(one) == WEIR_NAME_GITABOVE) ||
+	    (place->git_level == 2 &&
+	     (control_of(two) == WEIR_NAME_GITABOVE || control_of(any) == WEIR_NAME_GITABOVE)))
+		return WEIR_NAME_GITABOVE;
 	return WEIR_NAME_PLAIN;
 }

@@ -35,9 +35,26 @@ static __always_inline int inherit(struct task_struct *child)
 	return 0;
 }
 
-SEC("lsm/task_alloc")
-int BPF_PROG(weir_task_alloc, struct task_struct *task)
+/* A child in another group would be out of the run's limits (memory, processes). */
+static __always_inline int leave_group(u64 clone_flags)
 {
+	struct weir_ask ask;
+
+	if (!(clone_flags & CLONE_INTO_CGROUP) ||
+	    !weir_enter(&ask, WEIR_HOOK_TASK_ALLOC, WEIR_OP_NONE) || !ask.member)
+		return 0;
+	ask.note.kind = WEIR_KIND_MEMBERSHIP;
+	ask.note.flags |= WEIR_EV_BAD_FIRST;
+	return weir_leave(&ask);
+}
+
+SEC("lsm/task_alloc")
+int BPF_PROG(weir_task_alloc, struct task_struct *task, u64 clone_flags)
+{
+	if (leave_group(clone_flags)) {
+		asm volatile("" ::: "memory");
+		return -EPERM;
+	}
 	if (!inherit(task))
 		return 0;
 	asm volatile("" ::: "memory");
@@ -148,14 +165,18 @@ int BPF_PROG(weir_process_exit, struct task_struct *task)
 	return 0;
 }
 
-/* An inode's address can be used again: forget the links to the old one. */
+/* The file is deleted, or only its address can be told: forget the links. An inode that
+ * memory lets go of, but that has names, comes back. */
 SEC("lsm/inode_free_security")
 int BPF_PROG(weir_inode_free, struct inode *inode)
 {
 	struct weir_host *host = weir_host_state();
-	__u64 key = (__u64)inode;
+	struct weir_linkkey key;
 
-	if (host && host->runs)
+	if (!host || host->runs == 0)
+		return 0;
+	weir_link_key(&key, inode);
+	if (key.inode || inode->i_nlink == 0)
 		bpf_map_delete_elem(&weir_links, &key);
 	return 0;
 }

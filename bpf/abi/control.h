@@ -12,9 +12,12 @@
 
 enum weir_name_class {
 	WEIR_NAME_PLAIN = 0,
-	WEIR_NAME_CONTROL = 1, /* this name and all below it */
-	WEIR_NAME_GIT = 2,     /* .git: see WEIR_GIT_CONTROL */
-	WEIR_NAME_GITSUB = 3,  /* below .git: control at the place given */
+	WEIR_NAME_CONTROL = 1,	/* this name and all below it */
+	WEIR_NAME_GIT = 2,	/* .git: see WEIR_GIT_CONTROL */
+	WEIR_NAME_GITSUB = 3,	/* below .git: control at the place given */
+	WEIR_NAME_GITABOVE = 4, /* below .git: control files can lie below; no tree is put there */
+	WEIR_NAME_GITKEEP = 5,	/* below .git: directories of other gits, see WEIR_GIT_NESTED */
+	WEIR_NAME_GITNEST = 6,	/* control in such a directory */
 };
 
 /* clang-format off */
@@ -45,9 +48,18 @@ enum weir_name_class {
 	X("refs", "replace", "") \
 	X("worktrees", "*", "gitdir") \
 	X("worktrees", "*", "commondir") \
-	X("worktrees", "*", "config.worktree") \
-	X("modules", "*", "config") \
-	X("modules", "*", "hooks")
+	X("worktrees", "*", "config.worktree")
+
+/* X(first, second, third): places below .git that hold directories of other gits, at any
+ * depth (a submodule "libs/zlib" has modules/libs/zlib). */
+#define WEIR_GIT_KEEPS(X) \
+	X("modules", "", "") \
+	X("worktrees", "*", "modules")
+
+/* X(name): control in those directories */
+#define WEIR_GIT_NESTED(X) \
+	X("hooks") X("config") X("config.worktree") X("commondir") X("gitdir") X("shallow") \
+	X("info") X("alternates")
 /* clang-format on */
 
 /*

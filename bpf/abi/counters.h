@@ -45,7 +45,8 @@
 	X(PTRACE, "ptrace_access_check", "guard") \
 	X(SIGIO, "file_send_sigiotask", "guard") \
 	X(TASK_SETRLIMIT, "task_setrlimit", "guard") \
-	X(SYSCTL, "cgroup_sysctl", "guard")
+	X(SYSCTL, "cgroup_sysctl", "guard") \
+	X(INODE_FILE_SETATTR, "inode_file_setattr", "attr")
 
 enum weir_hook {
 #define WEIR_X(id, name, family) WEIR_HOOK_##id,

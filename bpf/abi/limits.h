@@ -19,6 +19,10 @@
 /* Name rules (absent paths, credential names) of all runs together; refused likewise. */
 #define WEIR_NAMES_MAX 16384
 
+/* Files with hard links of their own of all runs together (an npm or cargo tree has some
+ * thousands); one more makes the run that makes it indeterminate. */
+#define WEIR_LINKS_MAX 65536
+
 /* Directory levels that a walk climbs; deeper objects have no rights. PATH_MAX is 4096
  * bytes, so an ordinary path of two-letter names has 1,365 levels; real trees stay
  * below 60, and each level costs about 85 instructions. */

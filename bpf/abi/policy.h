@@ -38,8 +38,10 @@ enum weir_right {
 #define WEIR_RULE_ROOT (1u << 2)       /* a rule's own root: can't be renamed or removed */
 #define WEIR_RULE_ANCESTOR (1u << 3)   /* above a root: can't be renamed; carries no rights */
 #define WEIR_RULE_SEAL (1u << 4)       /* sealed tree (slot WEIR_SLOT_SEAL) */
-#define WEIR_RULE_TAMPER (1u << 5)     /* weir's own files: a touch is kind tamper */
-#define WEIR_RULE_WATCH (1u << 6)      /* workspace of a run: others' writes are foreign writes */
+#define WEIR_RULE_TAMPER \
+	(1u << 5)		  /* weir's own files: a touch is kind tamper; rights are
+					* the canary's alone */
+#define WEIR_RULE_WATCH (1u << 6) /* workspace of a run: others' writes are foreign writes */
 
 /* Rules of this pseudo slot hold for every task on the host; their id is the run's slot. */
 #define WEIR_SLOT_SEAL 0xffffffffu
@@ -101,12 +103,22 @@ struct weir_task {
 	__u64 spec_dentry;
 	__u64 spec_parent;
 	__u64 spec_name;
+	__u64 spec_stamp; /* of the place, before */
 	__u32 spec_kind;
 	__u32 pad;
 };
-WEIR_ASSERT_SIZE(struct weir_task, 64);
+WEIR_ASSERT_SIZE(struct weir_task, 72);
 
-/* Links that members of a run made to one inode, keyed by the inode's address. */
+/* One inode for as long as it exists, also when memory forgets it in between. */
+struct weir_linkkey {
+	__u64 inode; /* address, on btrfs, where numbers are not unique; else 0 */
+	__u64 ino;
+	__u32 dev;
+	__u32 gen;
+};
+WEIR_ASSERT_SIZE(struct weir_linkkey, 24);
+
+/* Links to one inode that members of a run made, or that all lie where they may write. */
 struct weir_links {
 	__u32 slot;
 	__u32 made;
@@ -135,6 +147,7 @@ enum weir_mode {
 #define WEIR_RUN_LOSSLESS (1u << 0)
 #define WEIR_RUN_DEAD (1u << 1)	 /* collector gone: members are denied everything */
 #define WEIR_RUN_TAKEN (1u << 2) /* the slot belongs to a collector or to members left over */
+#define WEIR_RUN_ADMIN (1u << 3) /* members may have CAP_SYS_ADMIN */
 
 /* weir_run.trouble: each bit makes the run indeterminate */
 #define WEIR_TROUBLE_RING (1u << 0)    /* a record was lost */

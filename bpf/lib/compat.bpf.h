@@ -22,6 +22,7 @@
 
 #define FMODE_READ 0x1
 #define FMODE_WRITE 0x2
+#define FMODE_PATH 0x4000
 #define FMODE_CREATED 0x100000
 #define O_CREAT 0100
 #define O_TRUNC 01000
@@ -38,7 +39,9 @@
 #define PTRACE_MODE_ATTACH 0x02
 #define PTRACE_MODE_NOAUDIT 0x04
 #define RENAME_EXCHANGE 2
+#define RENAME_WHITEOUT 4
 #define CLONE_THREAD 0x00010000
+#define CLONE_INTO_CGROUP 0x200000000ull
 
 #define PROC_MAGIC 0x9fa0
 #define SYSFS_MAGIC 0x62656572
@@ -58,6 +61,7 @@
 #define TMPFS_MAGIC 0x01021994
 #define OVERLAYFS_MAGIC 0x794c7630
 #define HUGETLBFS_MAGIC 0x958458f6
+#define BTRFS_MAGIC 0x9123683e
 
 /* dentry.d_iname became d_shortname.string in 6.14 (58cf9c383c5c); both hold short names. */
 struct dentry___iname {
@@ -70,6 +74,38 @@ struct dentry___shortname {
 	union shortname_store___new d_shortname;
 } __attribute__((preserve_access_index));
 
+/* The change time of an inode has had three shapes (6.6: 12cd44023651, 6.11: 3aa63a569c64). */
+struct inode___ctime_6_1 {
+	struct timespec64 i_ctime;
+} __attribute__((preserve_access_index));
+struct inode___ctime_6_6 {
+	struct timespec64 __i_ctime;
+} __attribute__((preserve_access_index));
+struct inode___ctime_6_11 {
+	time64_t i_ctime_sec;
+	__u32 i_ctime_nsec;
+} __attribute__((preserve_access_index));
+
+static __always_inline __u64 weir_ctime(struct inode *inode)
+{
+	if (bpf_core_field_exists(((struct inode___ctime_6_11 *)0)->i_ctime_sec)) {
+		struct inode___ctime_6_11 *in = (void *)inode;
+
+		return BPF_CORE_READ(in, i_ctime_sec) * 1000000000ull +
+		       BPF_CORE_READ(in, i_ctime_nsec);
+	}
+	if (bpf_core_field_exists(((struct inode___ctime_6_6 *)0)->__i_ctime)) {
+		struct inode___ctime_6_6 *in = (void *)inode;
+
+		return BPF_CORE_READ(in, __i_ctime.tv_sec) * 1000000000ull +
+		       BPF_CORE_READ(in, __i_ctime.tv_nsec);
+	}
+	struct inode___ctime_6_1 *in = (void *)inode;
+
+	return BPF_CORE_READ(in, i_ctime.tv_sec) * 1000000000ull +
+	       BPF_CORE_READ(in, i_ctime.tv_nsec);
+}
+
 /* A memfd: on a tmpfs or hugetlbfs that is mounted nowhere, below no directory. */
 static __always_inline bool weir_is_memfd(struct dentry *dentry)
 {
@@ -77,6 +113,20 @@ static __always_inline bool weir_is_memfd(struct dentry *dentry)
 
 	return dentry->d_parent == dentry && dentry != sb->s_root &&
 	       (sb->s_magic == TMPFS_MAGIC || sb->s_magic == HUGETLBFS_MAGIC);
+}
+
+/* Kinds of their own: not files of a tree, and harmless in themselves. */
+static __always_inline bool weir_is_private_kind(struct inode *inode)
+{
+	switch (inode->i_sb->s_magic) {
+	case PIPEFS_MAGIC:
+	case SOCKFS_MAGIC:
+	case ANON_INODE_MAGIC:
+	case PIDFS_MAGIC:
+	case NSFS_MAGIC:
+		return true;
+	}
+	return (inode->i_mode & S_IFMT) == S_IFSOCK;
 }
 
 /* First byte of a short name. For a name of 32 bytes or more it may be anything. */

@@ -22,6 +22,7 @@ struct weir_ask {
 	struct weir_run *run;
 	struct weir_note note;
 	bool rooted; /* default rights apply where no rule does */
+	bool tree;   /* a directory or a link comes or goes, with all that is below it */
 };
 
 /*
@@ -112,12 +113,13 @@ static __always_inline bool weir_foreign_links(struct weir_ask *ask, struct weir
 					       struct dentry *dentry)
 {
 	struct inode *inode = dentry->d_inode;
+	struct weir_linkkey key;
 	struct weir_links *links;
-	__u64 key = (__u64)inode;
 
 	if (!inode || inode->i_nlink <= 1 || (inode->i_mode & S_IFMT) == S_IFDIR ||
 	    (where->flags & WHERE_OWN_RULE))
 		return false;
+	weir_link_key(&key, inode);
 	links = bpf_map_lookup_elem(&weir_links, &key);
 	return !links || links->slot != ask->note.slot || inode->i_nlink > links->made + 1;
 }
@@ -133,6 +135,9 @@ static __always_inline void weir_look_member(struct weir_ask *ask, struct dentry
 	weir_walk(&where, dentry, ask->note.slot, mutate);
 	have = where.flags & WHERE_FOUND ? where.rule.rights
 					 : weir_default_rights(ask, &where, sb->s_dev);
+	/* the canary's place is the canary's alone */
+	if ((where.rule.flags & WEIR_RULE_TAMPER) && ask->member->role != WEIR_ROLE_CANARY)
+		have = 0;
 	if (!(where.flags & WHERE_FOUND))
 		ask->note.flags |= WEIR_EV_UNMARKED;
 	if (mutate && weir_foreign_links(ask, &where, dentry)) {
@@ -141,7 +146,8 @@ static __always_inline void weir_look_member(struct weir_ask *ask, struct dentry
 	}
 	if ((want & WEIR_RIGHT_DELETE) && (where.flags & WHERE_FIXED))
 		have &= ~(__u32)WEIR_RIGHT_DELETE;
-	if (mutate && (where.flags & WHERE_CONTROL) && !(want & ~have))
+	if (mutate && !(want & ~have) &&
+	    ((where.flags & WHERE_CONTROL) || (ask->tree && (where.flags & WHERE_ABOVE))))
 		want |= WEIR_RIGHT_CONTROL;
 	missing = want & ~have;
 	ask->note.want |= want;
@@ -248,9 +254,9 @@ static __always_inline int weir_leave(struct weir_ask *ask)
 	return refuse;
 }
 
-/* One record for a plain operation on one object. */
-static __always_inline int weir_one(__u16 hook, __u16 op, struct dentry *dentry, __u32 want,
-				    __u32 aux)
+/* One record for an operation on one object. */
+static __always_inline int weir_one_tree(__u16 hook, __u16 op, struct dentry *dentry, __u32 want,
+					 __u32 aux, bool tree)
 {
 	struct weir_ask ask;
 
@@ -260,8 +266,16 @@ static __always_inline int weir_one(__u16 hook, __u16 op, struct dentry *dentry,
 		return weir_pass(&ask);
 	ask.note.first = (__u64)dentry;
 	ask.note.aux = aux;
+	ask.tree = tree;
 	weir_look(&ask, dentry, want, WEIR_EV_BAD_FIRST);
 	return weir_leave(&ask);
+}
+
+/* The same for one that moves no tree. */
+static __always_inline int weir_one(__u16 hook, __u16 op, struct dentry *dentry, __u32 want,
+				    __u32 aux)
+{
+	return weir_one_tree(hook, op, dentry, want, aux, false);
 }
 
 /* The barrier keeps the two constants apart: 6.12 refuses their arithmetic form. */

@@ -113,11 +113,11 @@ struct weir_control_map {
 };
 WEIR_MAP(weir_control_map, weir_control);
 
-/* Hard links made by members; deleted when the inode dies. Full: no right through links. */
+/* Hard links that are the run's own; deleted when the file is. Full: no right through links. */
 struct weir_links_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 65536);
-	__type(key, __u64);
+	__uint(max_entries, WEIR_LINKS_MAX);
+	__type(key, struct weir_linkkey);
 	__type(value, struct weir_links);
 };
 WEIR_MAP(weir_links_map, weir_links);

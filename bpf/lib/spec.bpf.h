@@ -3,11 +3,31 @@
  * Creations that were none. The kernel asks about a creation (path_mknod) before it looks
  * whether the name exists. What comes next in the same call tells: an open of that very
  * name, or, where the name is a symbolic link, whatever the link leads to.
+ *
+ * A real creation must never be taken back by a later open of what it made. mknod(2) looks
+ * first, so what it asks about is one; and an open that creates but fails afterwards (before
+ * 6.3 with O_DIRECTORY) has changed the directory.
  */
 #ifndef WEIR_LIB_SPEC_H
 #define WEIR_LIB_SPEC_H
 
 #include "bpf/lib/decide.bpf.h"
+
+/* Whatever adds a name changes one of these. */
+static __always_inline __u64 weir_dir_stamp(__u64 dir)
+{
+	struct inode *inode = BPF_CORE_READ((struct dentry *)dir, d_inode);
+
+	/* the lowest bit of i_version only says that somebody looked */
+	return weir_ctime(inode) ^ ((__u64)BPF_CORE_READ(inode, i_size) << 32) ^
+	       ((__u64)BPF_CORE_READ(inode, i_version.counter) >> 1);
+}
+
+/* Only an open asks while it walks a path. */
+static __always_inline bool weir_in_open(void)
+{
+	return bpf_get_current_task_btf()->nameidata != 0;
+}
 
 /* Is the remembered name still there, and a symbolic link? Its address may be in use for
  * something else by now, so it is read with care and compared by place and name. */
@@ -48,7 +68,10 @@ static __always_inline bool weir_take_back(struct weir_ask *ask)
 /* A creation is asked about: was the one before a link that led here? */
 static __always_inline void weir_settle_create(struct weir_ask *ask)
 {
-	if (ask->member && ask->member->spec_dentry && weir_spec_is_link(ask->member))
+	struct weir_task *member = ask->member;
+
+	if (member && member->spec_dentry && weir_in_open() && weir_spec_is_link(member) &&
+	    weir_dir_stamp(member->spec_parent) == member->spec_stamp)
 		weir_take_back(ask);
 }
 
@@ -63,6 +86,8 @@ static __always_inline bool weir_settle_open(struct weir_ask *ask, struct dentry
 		return false;
 	if (!weir_spec_is(member, dentry) && !weir_spec_is_link(member))
 		return false;
+	if (weir_dir_stamp(member->spec_parent) != member->spec_stamp)
+		return false;
 	return weir_take_back(ask);
 }
 
@@ -72,8 +97,9 @@ static __always_inline void weir_remember_create(struct weir_ask *ask, struct de
 
 	if (!member)
 		return;
-	member->spec_dentry = (__u64)dentry;
+	member->spec_dentry = ask->note.flags & WEIR_EV_SPECULATIVE ? (__u64)dentry : 0;
 	member->spec_parent = (__u64)dentry->d_parent;
+	member->spec_stamp = weir_dir_stamp(member->spec_parent);
 	member->spec_name = dentry->d_name.hash;
 	member->spec_kind = ask->note.flags & WEIR_EV_FINDING ? ask->note.kind : 0;
 }

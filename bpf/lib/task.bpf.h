@@ -57,18 +57,24 @@ static __always_inline bool weir_is_admin(const struct cred *cred)
 /* An overlay acts on its layers under the credentials of who mounted it, or under a copy
  * of them; the operation itself was judged on the merged tree before. The originals are
  * private to the superblock, so no task can take them on. A copy is known by power that
- * the member itself does not have: only the kernel lends it. */
+ * the member itself does not have: only the kernel lends it. Where members may have that
+ * power, they can lend it to themselves (personalities of io_uring), and only originals
+ * count. An address alone does not count either: it can be used again. */
 static __always_inline bool weir_is_overlay_layer(void)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	const struct cred *cred = task->cred, *own = task->real_cred;
 	__u64 key = (__u64)cred;
+	struct weir_task *member;
+	struct weir_run *run;
 
-	if (cred == own)
+	if (cred == own || !weir_is_admin(cred))
 		return false;
 	if (bpf_map_lookup_elem(&weir_creds, &key))
 		return true;
-	return weir_is_admin(cred) && !weir_is_admin(own);
+	member = weir_member();
+	run = member ? weir_run_of(member->slot) : 0;
+	return !weir_is_admin(own) && run && !(run->flags & WEIR_RUN_ADMIN);
 }
 
 #endif

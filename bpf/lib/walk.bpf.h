@@ -20,6 +20,7 @@
 #define WHERE_CONTROL (1u << 4)	     /* a control name on the way */
 #define WHERE_FIXED (1u << 5)	     /* root of a rule or above one: must stay in place */
 #define WHERE_GIT (1u << 6)	     /* .git on the way: place decides (internal) */
+#define WHERE_ABOVE (1u << 7)	     /* control files can lie below: no tree is put here */
 
 /* A kernel string. Addresses travel in records on the stack (see emit.bpf.h). */
 struct weir_name {
@@ -85,6 +86,16 @@ static __always_inline void weir_key_of(struct weir_objkey *key, struct inode *i
 	key->gen = inode->i_generation;
 	key->slot = slot;
 	key->pad = 0;
+}
+
+static __always_inline void weir_link_key(struct weir_linkkey *key, struct inode *inode)
+{
+	struct super_block *sb = inode->i_sb;
+
+	key->inode = sb->s_magic == BTRFS_MAGIC ? (__u64)inode : 0;
+	key->ino = inode->i_ino;
+	key->dev = sb->s_dev;
+	key->gen = inode->i_generation;
 }
 
 /* The object's own rule. Returns true when the climb ends here. */
@@ -202,8 +213,12 @@ static __always_inline void weir_walk(struct weir_where *where, struct dentry *d
 			   (where->rule.flags & WEIR_RULE_WORKSPACE) &&
 			   where->git_level + 1 == where->levels;
 
-		if (!own || weir_git_class(&place))
+		__u32 class = own ? weir_git_class(&place) : WEIR_NAME_CONTROL;
+
+		if (class == WEIR_NAME_CONTROL)
 			where->flags |= WHERE_CONTROL;
+		else if (class == WEIR_NAME_GITABOVE)
+			where->flags |= WHERE_ABOVE;
 	}
 }
 

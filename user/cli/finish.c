@@ -192,7 +192,7 @@ int session_finish(struct session *s, enum verdict_value *ret_verdict, struct we
 	if (kern_watch(&s->slot, s->workspace_fd, true, &doubt) < 0)
 		session_doubt(s, "sealing: %s", doubt.text);
 	check_workspace(s);
-	if (sweep_writers(s, &doubt) < 0)
+	if (sweep_writers(s, NULL, &doubt) < 0)
 		session_doubt(s, "looking for open writers: %s", doubt.text);
 	if (hash_after(s, &doubt) < 0)
 		session_doubt(s, "hashing the workspace: %s", doubt.text);

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@
 #include "user/cli/cmd.h"
 #include "user/cli/coverage.h"
 #include "user/cli/environ.h"
+#include "user/cli/links.h"
 #include "user/cli/sweep.h"
 #include "user/kern/canary.h"
 
@@ -239,6 +241,8 @@ int session_attach(struct session *s, struct weir_err *e)
 {
 	uint32_t rights = s->image ? s->image->rights : WEIR_RIGHT_READ;
 	uint32_t flags = s->policy && s->policy->lossless.value ? WEIR_RUN_LOSSLESS : 0;
+	bool admin = s->policy && (s->policy->capabilities.value >> CAP_SYS_ADMIN & 1);
+	cleanup_links struct links links = { 0 };
 	struct weir_err doubt = { 0 };
 	int err = kern_open(s->opt->without, &s->kern, e);
 
@@ -254,13 +258,15 @@ int session_attach(struct session *s, struct weir_err *e)
 		err = kern_watch(&s->slot, s->workspace_fd, false, e);
 	if (err < 0)
 		return err;
-	kern_slot_start(&s->slot, s->mode, flags, rights);
+	kern_slot_start(&s->slot, s->mode, flags | (admin ? WEIR_RUN_ADMIN : 0), rights);
 	err = pipe_json(&s->pipe, VERDICT_START, start_record(s));
 	if (err < 0)
 		return err_errno(e, err, "starting the trace");
 	session_prove(s, "at the start");
-	if (sweep_writers(s, &doubt) < 0)
+	if (sweep_writers(s, &links, &doubt) < 0)
 		session_doubt(s, "looking for open writers: %s", doubt.text);
+	else if (links_own(&links, s, &doubt) < 0)
+		session_doubt(s, "%s", doubt.text);
 	session_drain(s, 0);
 	return 0;
 }

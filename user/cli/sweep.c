@@ -8,12 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "user/base/cleanup.h"
 #include "user/base/escape.h"
 #include "user/base/fsio.h"
+#include "user/cli/links.h"
 #include "user/tree/walk.h"
+
+#define PAUSE_NS 10000000
+#define PAUSES 50
 
 /* Does a process have the file open for writing? */
 static bool holds(const char *pid, uint64_t dev, uint64_t ino)
@@ -82,10 +87,30 @@ static int report(struct session *s, const char *path, int fd, const struct weir
 	return pipe_note(&s->pipe, &note);
 }
 
-int sweep_writers(struct session *s, struct weir_err *e)
+static bool is_held(const struct weir_bind *look)
+{
+	return look->ret_writecount > 0 || look->ret_mapcount > 0;
+}
+
+/* A task closes its files a moment after it counts as ended. pauses: what is left of the
+ * patience for the whole sweep. */
+static int wait_for_close(struct session *s, int fd, int *pauses, struct weir_bind *ret_look)
+{
+	const struct timespec pause = { .tv_nsec = PAUSE_NS };
+	int err = 0;
+
+	while (err == 0 && is_held(ret_look) && *pauses > 0) {
+		nanosleep(&pause, NULL);
+		--*pauses;
+		err = kern_look(s->kern, fd, ret_look);
+	}
+	return err;
+}
+
+int sweep_writers(struct session *s, struct links *links, struct weir_err *e)
 {
 	cleanup_tree_walk struct tree_walk *walk = NULL;
-	int err = tree_walk_new(s->workspace_fd, NULL, &walk, e), found = 0;
+	int err = tree_walk_new(s->workspace_fd, NULL, &walk, e), found = 0, pauses = PAUSES;
 	struct tree_entry entry;
 
 	while (err == 0 && (err = tree_walk_next(walk, &entry, e)) == 1) {
@@ -99,9 +124,13 @@ int sweep_writers(struct session *s, struct weir_err *e)
 		if (fd < 0)
 			return err_errno(e, fd, "%s", entry.path);
 		err = kern_look(s->kern, fd, &look);
+		if (err == 0 && links)
+			err = links_add(links, s, entry.path, &look);
+		if (err == 0)
+			err = wait_for_close(s, fd, &pauses, &look);
 		if (err < 0)
 			return err_errno(e, err, "%s", entry.path);
-		if (look.ret_writecount <= 0 && look.ret_mapcount <= 0)
+		if (!is_held(&look))
 			continue;
 		found++;
 		err = report(s, entry.path, fd, &look);

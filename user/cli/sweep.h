@@ -5,8 +5,11 @@
 
 #include "user/cli/session.h"
 
+struct links;
+
 /* Looks at each file of the workspace; a writer becomes a note of kind gate-race with the
- * file and, where it is found, its holder. Returns: writers found, or a negative errno. */
-int sweep_writers(struct session *s, struct weir_err *e);
+ * file and, where it is found, its holder. links: notes names of files with several, NULL:
+ * does not. Returns: writers found, or a negative errno. */
+int sweep_writers(struct session *s, struct links *links, struct weir_err *e);
 
 #endif

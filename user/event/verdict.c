@@ -40,7 +40,9 @@ bool verdict_hook_optional(unsigned int hook)
 	       /* inode_setxattr and inode_removexattr see ACLs before 6.2 */
 	       hook == WEIR_HOOK_INODE_SET_ACL || hook == WEIR_HOOK_INODE_REMOVE_ACL ||
 	       /* file_ioctl sees compat ioctls where this one is missing */
-	       hook == WEIR_HOOK_FILE_IOCTL_COMPAT;
+	       hook == WEIR_HOOK_FILE_IOCTL_COMPAT ||
+	       /* file_setattr(2) came with it, in 6.17 */
+	       hook == WEIR_HOOK_INODE_FILE_SETATTR;
 }
 
 /* One text for each reason, several for what the collector says itself. */

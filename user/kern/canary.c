@@ -280,8 +280,10 @@ static void fly(struct canary *c, int out)
 
 int kern_canary_prepare(struct kern_slot *s, const char *dir, struct weir_err *e)
 {
-	const struct weir_rule all = { .rights = WEIR_RIGHTS_MUTATE | WEIR_RIGHT_READ };
-	const struct weir_rule look = { .rights = WEIR_RIGHT_READ };
+	/* rights that only canaries have */
+	const struct weir_rule all = { .rights = WEIR_RIGHTS_MUTATE | WEIR_RIGHT_READ,
+				       .flags = WEIR_RULE_TAMPER };
+	const struct weir_rule look = { .rights = WEIR_RIGHT_READ, .flags = WEIR_RULE_TAMPER };
 	cleanup_free char *yes = NULL, *no = NULL;
 	cleanup_close int fd = -1;
 	int err;

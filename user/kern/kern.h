@@ -134,6 +134,10 @@ int kern_bind_fd(struct kern_slot *s, int fd, uint32_t slot, const struct weir_r
 int kern_bind_name(struct kern_slot *s, const char *dir, const char *name,
 		   const struct weir_rule *rule, struct weir_err *e);
 
+/* Says that all names of the file, as kern_look saw it, are the run's own. More than
+ * WEIR_LINKS_MAX are left out. Returns: 0 or a negative errno. Borrows: look. */
+int kern_own_links(struct kern_slot *s, const struct weir_bind *look, struct weir_err *e);
+
 /* Makes the file systems that are mounted now known to the slot, and the host's overlays.
  * Returns: 0 or a negative errno. Borrows: mountinfo text. */
 int kern_know_mounts(struct kern_slot *s, struct weir_err *e);

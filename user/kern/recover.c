@@ -201,7 +201,7 @@ static uint64_t sweep(int fd, match_fn *match, uint32_t slot, bool delete)
 		struct weir_objkey rule;
 		struct weir_namekey name;
 		struct weir_sbkey super;
-		uint64_t inode;
+		struct weir_linkkey links;
 	} key, next;
 	union {
 		struct weir_rule rule;

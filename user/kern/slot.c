@@ -3,6 +3,7 @@
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -218,6 +219,22 @@ int kern_bind_name(struct kern_slot *s, const char *dir, const char *name,
 		return err_errno(e, -errno, "binding the name %s in %s", name, dir);
 	s->names[s->name_count++] = key;
 	s->pins[s->pin_count++] = TAKE_FD(fd);
+	return 0;
+}
+
+int kern_own_links(struct kern_slot *s, const struct weir_bind *look, struct weir_err *e)
+{
+	const struct weir_object *o = &look->ret_object;
+	const struct weir_links links = { .slot = s->slot, .made = o->nlink - 1 };
+	const struct weir_linkkey key = {
+		.inode = o->magic == BTRFS_SUPER_MAGIC ? look->ret_key.inode : 0,
+		.ino = o->ino,
+		.dev = o->dev,
+		.gen = o->gen,
+	};
+
+	if (bpf_map_update_elem(s->kern->links_fd, &key, &links, BPF_ANY) < 0 && errno != E2BIG)
+		return err_errno(e, -errno, "learning the hard links of the workspace");
 	return 0;
 }
 
