@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -127,6 +128,26 @@ static int start_child(struct session *s, struct weir_err *e)
 	return 0;
 }
 
+/* A child that makes us its tracer (PTRACE_TRACEME) stops, waits for us, and would look as
+ * if it had ended. It goes on as if it had not asked. */
+static void refuse_tracing(struct session *s, pid_t pid, int sig)
+{
+	char text[100];
+	const struct note note = {
+		.kind = WEIR_KIND_TAMPER,
+		.op = WEIR_OP_PTRACE,
+		.outcome = WEIR_OUTCOME_REFUSED,
+		.severity = SEVERITY_ALERT,
+		.count = 1,
+		.path = "",
+		.text = text,
+	};
+
+	ptrace(PTRACE_DETACH, pid, NULL, (void *)(intptr_t)sig);
+	snprintf(text, sizeof(text), "process %d made the collector its tracer", pid);
+	pipe_note(&s->pipe, &note);
+}
+
 /* Reaps everything: orphans of the run come to us, as their subreaper. */
 static void reap(struct loop *l)
 {
@@ -134,6 +155,10 @@ static void reap(struct loop *l)
 	pid_t pid;
 
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+		if (WIFSTOPPED(status)) {
+			refuse_tracing(l->s, pid, WSTOPSIG(status));
+			continue;
+		}
 		if (pid != l->s->child.pid)
 			continue;
 		l->s->wait_status = status;

@@ -14,8 +14,8 @@
 static int guard_own(struct session *s, struct weir_err *e)
 {
 	const struct weir_rule rule = { .flags = WEIR_RULE_TAMPER | WEIR_RULE_ROOT };
-	const char *own[] = { s->state, "/etc/weir", "/var/lib/weir-gate", "/sys/fs/bpf",
-			      s->base.repository };
+	const char *own[] = { s->state,	     "/etc/weir",    "/var/lib/weir-gate",
+			      "/sys/fs/bpf", KERN_LOCK_FILE, s->base.repository };
 
 	for (size_t i = 0; i < ARRAY_SIZE(own); i++) {
 		struct stat st;

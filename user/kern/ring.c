@@ -10,14 +10,19 @@ struct kern_ring {
 	struct ring_buffer *buffer;
 	kern_record_fn *fn;
 	void *arg;
+	int left; /* records that this drain may still take */
 };
+
+/* Records that one drain takes: a flood must not keep the caller from its clock. */
+#define DRAIN_MAX 20000
 
 static int on_sample(void *arg, void *data, size_t len)
 {
 	struct kern_ring *r = arg;
 
 	r->fn(r->arg, data, len);
-	return 0; /* anything else would stop the ring for good */
+	/* the record counts as read; the next drain goes on behind it */
+	return --r->left > 0 ? 0 : -EAGAIN;
 }
 
 int kern_ring_open(const struct kern_slot *s, kern_record_fn *fn, void *arg,
@@ -53,5 +58,9 @@ int kern_ring_fd(const struct kern_ring *r)
 
 int kern_ring_drain(struct kern_ring *r, int wait_ms)
 {
-	return wait_ms ? ring_buffer__poll(r->buffer, wait_ms) : ring_buffer__consume(r->buffer);
+	int ret;
+
+	r->left = DRAIN_MAX;
+	ret = wait_ms ? ring_buffer__poll(r->buffer, wait_ms) : ring_buffer__consume(r->buffer);
+	return ret == -EAGAIN && r->left == 0 ? DRAIN_MAX : ret;
 }
