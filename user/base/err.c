@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#define WEIR_ERR_ITSELF
 #include "user/base/err.h"
 
 #include <stdarg.h>

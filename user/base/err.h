@@ -33,4 +33,11 @@ int err_errno(struct weir_err *e, int err, const char *fmt, ...)
 /* Puts context in front of the text that e has. Returns: e->err. Borrows: the text. */
 int err_wrap(struct weir_err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* clang's analyser sees one file at a time, and can't know that these return less than 0. */
+#if defined(__clang_analyzer__) && !defined(WEIR_ERR_ITSELF)
+#define err_set(...) (err_set(__VA_ARGS__), -1)
+#define err_code(...) (err_code(__VA_ARGS__), -1)
+#define err_errno(...) (err_errno(__VA_ARGS__), -1)
+#endif
+
 #endif

@@ -153,8 +153,11 @@ static int list_locks(int locks_fd, struct rundir_locks *l)
 	int copy = openat(locks_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	cleanup_closedir DIR *dir = copy < 0 ? NULL : fdopendir(copy);
 	char boot[BOOT_SIZE];
-	int err = dir ? boot_id(boot) : -errno;
+	int err;
 
+	if (!dir)
+		return -errno;
+	err = boot_id(boot);
 	while (err == 0) {
 		struct rundir_lock_info *more;
 		struct dirent *d;

@@ -24,7 +24,7 @@ static int make_room(struct manifest *m, struct growing *room, size_t path)
 		m->rows = rows;
 		room->rows = more;
 	}
-	if (path > room->paths - m->paths_len) {
+	if (!m->paths || path > room->paths - m->paths_len) {
 		size_t more = room->paths + room->paths / 2 + path + 4096;
 		char *paths = realloc(m->paths, more);
 
