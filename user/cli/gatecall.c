@@ -39,7 +39,7 @@ static void exec_gate(const char *const *args)
 	char path[4096];
 	ssize_t len = readlink("/proc/self/exe", path, sizeof(path) - sizeof("weir-gate"));
 
-	for (int i = 0; args[i] && i < ARGS_MAX; i++)
+	for (int i = 0; i < ARGS_MAX && args[i]; i++)
 		argv[i + 1] = args[i];
 	if (len > 0) {
 		path[len] = '\0';
