@@ -4,6 +4,7 @@
 # make install    DESTDIR, PREFIX
 # make demo       three runs in front of the reader: promoted, blocked, blocked
 # make check      all tests; installs what they need through apt
+# make soak       all cases on all kernels (about an hour)
 # make bench      tables of costs with limits
 # make lint       clang-format, clang-tidy, cppcheck, shellcheck, layers, headers
 # make format     clang-format in place
@@ -112,6 +113,10 @@ demo: all
 .PHONY: check
 check: $(O)/check-deps.stamp
 	@tests/checks/all
+
+.PHONY: soak
+soak: $(O)/check-deps.stamp all
+	for k in 6.1 6.12 7.2; do tests/cases/run -k $$k || exit; done
 
 .PHONY: bench
 bench: $(O)/check-deps.stamp all
