@@ -157,7 +157,7 @@ static __always_inline __u32 put_path(struct climb *c, __u64 dentry, __u32 start
 
 	c->dentry = dentry;
 	c->root = (__u64)BPF_CORE_READ(d, d_sb, s_root);
-	c->offset = start;
+	c->offset = start + weir_zero();
 	c->limit = start + WEIR_PATH_MAX;
 	c->broken = 0;
 	bpf_loop(WEIR_DEPTH_MAX, climb_step, c, 0);

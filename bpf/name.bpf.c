@@ -50,8 +50,8 @@ int BPF_PROG(weir_path_mkdir, struct path *dir, struct dentry *dentry, umode_t m
 SEC("lsm/path_symlink")
 int BPF_PROG(weir_path_symlink, struct path *dir, struct dentry *dentry, const char *target)
 {
-	WEIR_ANSWER(weir_one_tree(WEIR_HOOK_PATH_SYMLINK, WEIR_OP_SYMLINK, dentry,
-				  WEIR_RIGHT_CREATE, 0, true));
+	WEIR_ANSWER(weir_one_of(WEIR_HOOK_PATH_SYMLINK, WEIR_OP_SYMLINK, dentry, WEIR_RIGHT_CREATE,
+				0, WHERE_CONTROL | WHERE_ABOVE));
 }
 
 SEC("lsm/path_unlink")
@@ -116,12 +116,14 @@ int BPF_PROG(weir_path_link, struct dentry *old, struct path *dir, struct dentry
 	WEIR_ANSWER(link_names(old, new));
 }
 
-/* Does the name stand for more than itself? */
-static __always_inline bool is_tree(struct inode *inode)
+/* WHERE_ABOVE if the name stands for more than itself: a directory or a symbolic link. Has
+ * no branch, which would double what the verifier has to follow. */
+static __always_inline __u32 tree_mask(struct dentry *dentry)
 {
-	__u32 type = inode ? inode->i_mode & S_IFMT : 0;
+	const __u32 trees = 1u << (S_IFDIR >> 12) | 1u << (S_IFLNK >> 12);
+	__u32 mode = BPF_CORE_READ(dentry, d_inode, i_mode);
 
-	return type == S_IFDIR || type == S_IFLNK;
+	return (trees >> (mode >> 12 & 15) & 1) * WHERE_ABOVE;
 }
 
 static __always_inline int rename_names(struct dentry *old, struct dentry *new, __u32 flags)
@@ -140,7 +142,7 @@ static __always_inline int rename_names(struct dentry *old, struct dentry *new, 
 	/* something stays behind: the other, or a whiteout */
 	if (flags & (RENAME_EXCHANGE | RENAME_WHITEOUT))
 		source |= WEIR_RIGHT_CREATE;
-	ask.tree = is_tree(old->d_inode) || is_tree(new->d_inode);
+	ask.control |= tree_mask(old) | tree_mask(new);
 	ask.note.first = (__u64)old;
 	ask.note.second = (__u64) new;
 	ask.note.aux = flags;

@@ -131,7 +131,7 @@ struct weir_host {
 	__u32 watched; /* watched or sealed trees */
 	__u32 dev[4];  /* superblock devices that hold them */
 	__u32 wide;    /* trees whose device found no room: every device counts */
-	__u32 pad;
+	__u32 pad;     /* stays 0 */
 };
 #define WEIR_WATCH_MAX 4
 WEIR_ASSERT_SIZE(struct weir_host, 32);

@@ -21,8 +21,8 @@ struct weir_ask {
 	struct weir_task *member; /* NULL: an outsider in a watched tree */
 	struct weir_run *run;
 	struct weir_note note;
-	bool rooted; /* default rights apply where no rule does */
-	bool tree;   /* a directory or a link comes or goes, with all that is below it */
+	bool rooted;   /* default rights apply where no rule does */
+	__u32 control; /* WHERE_ABOVE as well if a directory or a link comes or goes */
 };
 
 /*
@@ -40,6 +40,7 @@ static __always_inline bool weir_enter(struct weir_ask *ask, __u16 hook, __u16 o
 	ask->note.hook = hook;
 	ask->note.op = op;
 	ask->rooted = true;
+	ask->control = WHERE_CONTROL;
 	if (!ask->member)
 		return host->watched != 0;
 	ask->note.slot = ask->member->slot;
@@ -146,8 +147,7 @@ static __always_inline void weir_look_member(struct weir_ask *ask, struct dentry
 	}
 	if ((want & WEIR_RIGHT_DELETE) && (where.flags & WHERE_FIXED))
 		have &= ~(__u32)WEIR_RIGHT_DELETE;
-	if (mutate && !(want & ~have) &&
-	    ((where.flags & WHERE_CONTROL) || (ask->tree && (where.flags & WHERE_ABOVE))))
+	if (mutate && (where.flags & ask->control) && !(want & ~have))
 		want |= WEIR_RIGHT_CONTROL;
 	missing = want & ~have;
 	ask->note.want |= want;
@@ -254,9 +254,9 @@ static __always_inline int weir_leave(struct weir_ask *ask)
 	return refuse;
 }
 
-/* One record for an operation on one object. */
-static __always_inline int weir_one_tree(__u16 hook, __u16 op, struct dentry *dentry, __u32 want,
-					 __u32 aux, bool tree)
+/* One record for a plain operation on one object. control: see struct weir_ask. */
+static __always_inline int weir_one_of(__u16 hook, __u16 op, struct dentry *dentry, __u32 want,
+				       __u32 aux, __u32 control)
 {
 	struct weir_ask ask;
 
@@ -266,16 +266,15 @@ static __always_inline int weir_one_tree(__u16 hook, __u16 op, struct dentry *de
 		return weir_pass(&ask);
 	ask.note.first = (__u64)dentry;
 	ask.note.aux = aux;
-	ask.tree = tree;
+	ask.control = control;
 	weir_look(&ask, dentry, want, WEIR_EV_BAD_FIRST);
 	return weir_leave(&ask);
 }
 
-/* The same for one that moves no tree. */
 static __always_inline int weir_one(__u16 hook, __u16 op, struct dentry *dentry, __u32 want,
 				    __u32 aux)
 {
-	return weir_one_tree(hook, op, dentry, want, aux, false);
+	return weir_one_of(hook, op, dentry, want, aux, WHERE_CONTROL);
 }
 
 /* The barrier keeps the two constants apart: 6.12 refuses their arithmetic form. */

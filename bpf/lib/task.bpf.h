@@ -15,6 +15,16 @@ static __always_inline struct weir_host *weir_host_state(void)
 	return bpf_map_lookup_elem(&weir_host, &zero);
 }
 
+/* Zero, but unknown to the verifier. Before 6.7 it looks at the body of a bpf_loop once,
+ * takes the values of that first round for those of all rounds, and cuts out branches that
+ * it never saw taken. What a round changes must therefore begin as something unknown. */
+static __always_inline __u32 weir_zero(void)
+{
+	struct weir_host *host = weir_host_state();
+
+	return host ? host->pad : 0;
+}
+
 /* Entry of a task, NULL for an outsider; returns at once while no run is active. */
 static __always_inline struct weir_task *weir_task_of(struct task_struct *task)
 {

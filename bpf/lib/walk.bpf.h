@@ -202,6 +202,7 @@ static __always_inline void weir_walk(struct weir_where *where, struct dentry *d
 	};
 
 	__builtin_memset(where, 0, sizeof(*where));
+	where->rule.flags = where->flags = where->levels = where->git_level = weir_zero();
 	if (bpf_loop(WEIR_DEPTH_MAX, weir_climb_step, &c, 0) == WEIR_DEPTH_MAX)
 		where->flags |= WHERE_TOO_DEEP;
 	if (where->flags & WHERE_GIT) {
