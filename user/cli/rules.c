@@ -3,11 +3,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 
+#include "user/base/buf.h"
 #include "user/base/cleanup.h"
+#include "user/base/fsio.h"
 #include "user/cli/session.h"
 #include "user/kern/canary.h"
+#include "user/policy/resolve.h"
 
 /* weir's own files, and the gate's: no member has any business there. Comes last, because
  * they may lie above a rule of the policy (TMPDIR's), which marks its ancestors. */
@@ -93,6 +97,47 @@ static int bind_streams(struct session *s, struct weir_err *e)
 	return err;
 }
 
+/* Where a .git that is no directory leads to; NULL: nowhere that git would go. */
+static char *git_target(const struct session *s, mode_t mode)
+{
+	static const char key[] = "gitdir: ";
+	cleanup_buf struct buf text = { 0 };
+	const char *target = ".git";
+	char *path = NULL;
+
+	if (S_ISREG(mode)) {
+		if (fsio_read_file(s->workspace_fd, ".git", 8192, &text, NULL) < 0 ||
+		    strncmp(buf_str(&text), key, sizeof(key) - 1) != 0)
+			return NULL;
+		target = buf_str(&text) + sizeof(key) - 1;
+	}
+	if (asprintf(&path, "%s%s%.*s", target[0] == '/' ? "" : s->workspace,
+		     target[0] == '/' ? "" : "/", (int)strcspn(target, "\r\n"), target) < 0)
+		return NULL;
+	return path;
+}
+
+/* git's control files are looked for below .git. One that leads to another place in the
+ * workspace has them there, where nobody would see them change. */
+static void doubt_git(struct session *s)
+{
+	cleanup_policy_resolved struct policy_resolved at = { 0 };
+	cleanup_free char *path = NULL;
+	struct weir_err why = { 0 };
+	struct stat st;
+
+	if (!s->image || fstatat(s->workspace_fd, ".git", &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    S_ISDIR(st.st_mode))
+		return;
+	path = git_target(s, st.st_mode);
+	if (path && policy_resolve(path, &at, &why) == 0 &&
+	    policy_path_is_below(at.real, s->workspace))
+		session_doubt(s,
+			      "the workspace's .git leads to %s, in the workspace, where git's "
+			      "control files are not watched: use a .git that is a directory",
+			      at.real);
+}
+
 int session_bind(struct session *s, struct weir_err *e)
 {
 	int err = kern_know_mounts(&s->slot, e);
@@ -103,6 +148,8 @@ int session_bind(struct session *s, struct weir_err *e)
 		err = bind_streams(s, e);
 	if (err == 0)
 		err = guard_own(s, e);
+	if (err == 0)
+		doubt_git(s);
 	if (err == 0 && asprintf(&s->canary_dir, "%s/canary", s->run.path) < 0)
 		err = err_errno(e, -ENOMEM, "canary");
 	return err == 0 ? kern_canary_prepare(&s->slot, s->canary_dir, e) : err;
