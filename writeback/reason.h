@@ -54,6 +54,10 @@
 	X(MESSAGE, "message", "write another message") \
 	X(KEY, "key", "see `weir-gate init` for keys and their modes") \
 	X(BASE_MOVED, "base-moved", "run it again on the new base") \
+	X(LEDGER, "ledger", \
+	  "the ledger is missing or was edited; restore it and find out by whom") \
+	X(LEDGER_ROLLED_BACK, "ledger-rolled-back", \
+	  "entries are gone from the ledger; restore it and find out by whom") \
 	X(LOCKED, "locked", "wait for the other program, or remove its stale lock file") \
 	X(REPOSITORY, "repository", "use a plain bare SHA-1 repository") \
 	X(REF, "ref", "list the ref in gate.yaml") \
