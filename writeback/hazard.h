@@ -34,7 +34,6 @@ enum hazard_weight {
 	X(SPECIAL, "special-file", TREE_UNREPRESENTABLE, REFUSE, "a FIFO, socket or device") \
 	X(SETID, "setid", TREE_UNREPRESENTABLE, REFUSE, \
 	  "a set-user-id, set-group-id or sticky file") \
-	X(HARDLINK, "hard-link", TREE_UNSAFE, REFUSE, "a file with names outside the workspace") \
 	X(SUBMODULE, "submodule", TREE_UNSAFE, REFUSE, "a change of a submodule") \
 	X(GITLINK, "link-git", TREE_UNSAFE, REFUSE, "a symbolic link into a .git directory") \
 	X(METALINK, "link-metadata", TREE_UNSAFE, REFUSE, \
@@ -44,6 +43,8 @@ enum hazard_weight {
 	X(FILTER, "attributes-filter", CONTROL_FILE, REFUSE, \
 	  "git attributes that make others run programs") \
 	X(MODULES, "gitmodules", TREE_UNSAFE, REFUSE, "submodule settings that leave the tree") \
+	X(HARDLINK, "hard-link", TREE_UNSAFE, STRICT, \
+	  "a file with names outside the workspace; the tree stores it as an ordinary file") \
 	X(OUTWARD, "link-outside", TREE_UNSAFE, STRICT, \
 	  "a symbolic link that leads out of the tree") \
 	X(TWIN, "name-twin", TREE_UNSAFE, STRICT, \

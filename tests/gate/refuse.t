@@ -113,8 +113,16 @@ good; mkdir -p ws/bare/objects ws/bare/refs; echo 'ref: refs/heads/x' >ws/bare/H
 must_refuse tree-unsafe 'nested-repository bare' commit; unchanged
 EOT
 
-t "hard link to a file outside the workspace" <<'EOT'
-good; echo secret >outside; ln outside ws/inside; end_run
+t "hard link to a file outside the workspace: an ordinary file and a warning (D18)" <<'EOT'
+good; mkdir -p ws/node_modules/lib store; echo lib >store/x; ln store/x ws/node_modules/lib/index.js; end_run; commit >out
+git -C trusted.git ls-tree -r main | grep -q '^100644 blob .*node_modules/lib/index.js'
+[ "$(git -C trusted.git show main:node_modules/lib/index.js)" = lib ]
+[ "$(grep -c '^warning: hard-link' out)" = 1 ]; grep -q 'warning: hard-link.*node_modules/lib/index.js' out
+rm -r store
+EOT
+
+t "hard link to a file outside the workspace under writeback.strict is refused" <<'EOT'
+good "'**'" "  strict: true"; echo secret >outside; ln outside ws/inside; end_run
 must_refuse tree-unsafe 'hard-link inside' commit; unchanged
 good; echo both >ws/one; ln ws/one ws/two; end_run; commit >/dev/null
 EOT
