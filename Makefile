@@ -9,13 +9,14 @@
 # make lint       clang-format, clang-tidy, cppcheck, shellcheck, layers, headers
 # make format     clang-format in place
 #
-# WERROR=1 makes warnings errors (CI does).
+# WERROR=1 makes warnings errors (CI does). SAN=1 builds both programs with the address and the
+# undefined behaviour sanitizer into build/sanitized.
 
 CC ?= gcc
 CLANG ?= clang-14
 BPFTOOL ?= bpftool
 PREFIX ?= /usr/local
-O ?= build
+O ?= $(if $(SAN),build/sanitized,build)
 MAKEFLAGS += --no-builtin-rules
 
 .DEFAULT_GOAL := all
@@ -33,13 +34,16 @@ ARCH := $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition \
 	-Wundef -Wvla -Wpointer-arith -Wwrite-strings -Wformat=2 -Wimplicit-fallthrough \
 	$(if $(WERROR),-Werror)
+# Fortified calls hide accesses from the sanitizers.
 HARDEN := -fno-common -fno-strict-aliasing -fstack-protector-strong -fstack-clash-protection \
-	-D_FORTIFY_SOURCE=2 -fPIE
-CFLAGS ?= -O2 -g
+	$(if $(SAN),,-D_FORTIFY_SOURCE=2) -fPIE
+SANITIZE := -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
+CFLAGS ?= $(if $(SAN),-O1 -g,-O2 -g)
 DEFINES := -DWEIR_LIBDEFLATE
 ALL_CFLAGS := -std=gnu11 -D_GNU_SOURCE $(DEFINES) -I. $(WARN) $(HARDEN) $(CFLAGS) \
+	$(if $(SAN),$(SANITIZE)) \
 	-ffile-prefix-map=$(CURDIR)=. -fdebug-prefix-map=$(CURDIR)=.
-LDFLAGS += -pie -Wl,-z,relro,-z,now,-z,noexecstack
+LDFLAGS += -pie -Wl,-z,relro,-z,now,-z,noexecstack $(if $(SAN),$(SANITIZE))
 
 BPF_CFLAGS := -std=gnu11 -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) \
 	-Ivmlinux/$(ARCH) -I. -Wall -Wextra -Wno-unused-parameter -Wno-missing-declarations \
@@ -134,8 +138,7 @@ format:
 # that is pure in weir, and those that include headers of the gate with the gate's as well.
 UNIT_SRC := $(sort $(wildcard tests/unit/t_*.c))
 UNIT_BIN := $(patsubst tests/unit/%.c,$(O)/unit/%,$(UNIT_SRC))
-UNIT_CFLAGS := -std=gnu11 -D_GNU_SOURCE $(DEFINES) -I. $(WARN) -g -O1 -fno-omit-frame-pointer \
-	-fsanitize=address,undefined -fno-sanitize-recover=all
+UNIT_CFLAGS := -std=gnu11 -D_GNU_SOURCE $(DEFINES) -I. $(WARN) -g -O1 $(SANITIZE)
 GATE_LIB_SRC := $(filter-out writeback/main.c,$(GATE_SRC))
 SAN_USER_OBJ := $(patsubst %.c,$(O)/san/%.o,$(COMMON_SRC) $(sort $(wildcard user/report/*.c)))
 SAN_GATE_OBJ := $(patsubst %.c,$(O)/san/%.o,$(GATE_LIB_SRC))

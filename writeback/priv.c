@@ -88,8 +88,10 @@ int priv_close_others(const int *keep, size_t count)
 
 	if (count > sizeof(sorted) / sizeof(sorted[0]))
 		return -E2BIG;
-	memcpy(sorted, keep, count * sizeof(*keep));
-	qsort(sorted, count, sizeof(*sorted), by_number);
+	if (count > 0) {
+		memcpy(sorted, keep, count * sizeof(*keep));
+		qsort(sorted, count, sizeof(*sorted), by_number);
+	}
 	for (size_t i = 0; i < count; i++) {
 		if (sorted[i] < at)
 			continue;
