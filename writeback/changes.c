@@ -61,7 +61,9 @@ int changes_move(struct changes *from, struct changes *to,
 	}
 	if (err < 0)
 		i--;
-	memmove(&from->items[kept], &from->items[i], (from->count - i) * sizeof(*from->items));
+	if (i < from->count)
+		memmove(&from->items[kept], &from->items[i],
+			(from->count - i) * sizeof(*from->items));
 	from->count = kept + (from->count - i);
 	return err;
 }
