@@ -110,6 +110,18 @@ static int send_result(const struct promotion *p, int fd, bool print, struct wei
 	return 0;
 }
 
+/* The line on stderr has the refusal; all its findings go into RUN/refused.json. */
+static void send_refusal(const struct promotion *p, const struct args *a, const struct weir_err *e)
+{
+	cleanup_buf struct buf text = { 0 };
+
+	if (report_refusal(&p->hazards, p->policy->strict.value != 0, e, &text) < 0)
+		return;
+	fsio_write_all(a->result, text.data, text.len);
+	if (a->json)
+		fputs(buf_str(&text), stdout);
+}
+
 static int keep_commit(const struct gate_config *c, void *arg, struct weir_err *e)
 {
 	__attribute__((__cleanup__(promotion_done))) struct promotion p = { .repo = { .fd = -1 },
@@ -138,6 +150,8 @@ static int keep_commit(const struct gate_config *c, void *arg, struct weir_err *
 	err = gate_run(&p, e);
 	if (p.nonce.id[0])
 		publish_drop_quarantine(&p.repo, p.nonce.id);
+	if (err < 0 && p.hazards.count > 0)
+		send_refusal(&p, a, e);
 	return err < 0 ? err : send_result(&p, a->result, a->json, e);
 }
 
@@ -192,16 +206,14 @@ static int open_workspace(struct args *a, struct weir_err *e)
 	return TAKE_FD(fd);
 }
 
-static int keep_result(const struct args *a, int from, struct weir_err *e)
+static int keep_result(const struct args *a, const struct buf *text, int status, struct weir_err *e)
 {
-	cleanup_buf struct buf text = { .max = RESULT_MAX };
-	int err = fsio_read_fd(from, RESULT_MAX, &text);
+	const char *name = status == 0 ? "promoted.json" : "refused.json";
 
-	if (err < 0)
-		return err_errno(e, err, "reading the keeper's result");
-	if (text.len == 0)
+	if (text->len == 0)
 		return 0;
-	return fsio_replace(a->run_dir, "promoted.json", text.data, text.len, 0600, e);
+	unlinkat(a->run_dir, "refused.json", 0);
+	return fsio_replace(a->run_dir, name, text->data, text->len, 0600, e);
 }
 
 /* Runs keeper and reader. Returns: the exit status. */
@@ -209,7 +221,8 @@ static int run(const struct gate_config *c, struct args *a, struct weir_err *e)
 {
 	int workspace = open_workspace(a, e), pipe_fds[2] = { -1, -1 }, keep[RUN_FILES + 2];
 	pid_t reader = -1, keeper = -1;
-	int status = -1, err, kept = 0;
+	cleanup_buf struct buf text = { .max = RESULT_MAX };
+	int status = -1, err, heard = 0;
 
 	if (workspace < 0)
 		return -1;
@@ -228,14 +241,18 @@ static int run(const struct gate_config *c, struct args *a, struct weir_err *e)
 	if (pipe_fds[1] >= 0)
 		close(pipe_fds[1]);
 	if (err == 0)
-		kept = keep_result(a, pipe_fds[0], e);
+		heard = fsio_read_fd(pipe_fds[0], RESULT_MAX, &text);
 	if (pipe_fds[0] >= 0)
 		close(pipe_fds[0]);
 	if (keeper > 0)
 		status = priv_wait(keeper, "keeper", e);
 	if (reader > 0)
 		priv_wait(reader, "workspace reader", e);
-	return kept < 0 && status == 0 ? GATE_EXIT_FAILED : status;
+	if (heard < 0)
+		err_errno(e, heard, "reading the keeper's result");
+	else
+		heard = keep_result(a, &text, status, e);
+	return heard < 0 && status == 0 ? GATE_EXIT_FAILED : status;
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)

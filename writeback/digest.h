@@ -33,7 +33,7 @@
  *   crosscheck full|stat
  *   hashed N                       files that the cross-check read again
  *   signers SHA256                 of the allowed_signers file
- *   finding NAME PATH              any number, in the order found
+ *   finding ID warn|accepted PLACE TIMES PATH   any number, in the order found (hazard.h)
  *   gate VERSION                   build of weir-gate
  *
  * Changes text, version 1: "weir-changes/1", then one line for each changed path, in the

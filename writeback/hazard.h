@@ -1,84 +1,156 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What inspection finds: id, place, why. Some end the promotion, some are told.
+ * What inspection finds, one row for each class. A finding has a class, a path, a place in the
+ * file, a reason in words and an id, so that a signed exception can name it.
+ *
+ * Id: CLASS "-" and the first 32 hex digits of the SHA-256 over
+ *
+ *   "weir-finding/1" NUL CLASS NUL PATH NUL SUBJECT
+ *
+ * SUBJECT is what was found and nothing around it: the SHA-256 of the file where its content is
+ * at fault, the bytes of a secret, "" where the path says all. So an id stays when other lines
+ * or other files change, and an exception for one content never covers another.
+ *
+ * Classes are stable names. Weights follow what a system that checks the tree out would suffer:
+ * "refuse" ends the promotion, "strict" does so under writeback.strict and is a warning else,
+ * "warn" is always a warning. The role is who may accept the finding by a signed exception, and
+ * whose approval it asks for; what has "nobody" can't be stored or would harm whoever reads it.
  */
 #ifndef WEIR_WRITEBACK_HAZARD_H
 #define WEIR_WRITEBACK_HAZARD_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "user/base/err.h"
 #include "writeback/reason.h"
 
-/* What a hazard does to a promotion. */
 enum hazard_weight {
-	HAZARD_REFUSE, /* always */
-	HAZARD_STRICT, /* under writeback.strict, else a warning */
+	HAZARD_REFUSE,
+	HAZARD_STRICT,
+	HAZARD_WARN,
 };
 
-/* X(ID, name, reason, weight, why) */
+/* Who may accept a finding; names as in .weir/roles. */
+enum hazard_role {
+	HAZARD_ROLE_NOBODY,
+	HAZARD_ROLE_APPROVER,
+	HAZARD_ROLE_SECURITY,
+	HAZARD_ROLE_POLICY,
+	HAZARD_ROLE_PLATFORM,
+	HAZARD_ROLES,
+};
+
+/* X(ID, class, reason, weight, role, why) */
 #define HAZARD_KINDS(X) \
-	X(DOTGIT, "name-dotgit", TREE_UNSAFE, REFUSE, "a name that some systems take for .git") \
-	X(NESTED, "nested-repository", TREE_UNSAFE, REFUSE, "a repository inside the workspace") \
-	X(CONTROL, "name-control", TREE_UNSAFE, REFUSE, "a name with control characters") \
-	X(UTF8, "name-encoding", TREE_UNSAFE, REFUSE, "a name that is no valid UTF-8") \
-	X(HIDDEN, "name-hidden", TREE_UNSAFE, REFUSE, \
+	X(DOTGIT, "name-dotgit", TREE_UNSAFE, REFUSE, NOBODY, \
+	  "a name that some systems take for .git") \
+	X(NESTED, "nested-repository", TREE_UNSAFE, REFUSE, NOBODY, \
+	  "a repository inside the workspace; its files are no part of the writeback") \
+	X(CONTROL, "name-control", TREE_UNSAFE, REFUSE, NOBODY, "a name with control characters") \
+	X(UTF8, "name-encoding", TREE_UNSAFE, REFUSE, NOBODY, "a name that is no valid UTF-8") \
+	X(HIDDEN, "name-hidden", TREE_UNSAFE, REFUSE, SECURITY, \
 	  "a name with bidirectional or invisible characters") \
-	X(BACKSLASH, "name-backslash", TREE_UNSAFE, REFUSE, \
+	X(BACKSLASH, "name-backslash", TREE_UNSAFE, REFUSE, SECURITY, \
 	  "a name that some systems take for a path") \
-	X(STREAM, "name-stream", TREE_UNSAFE, REFUSE, \
+	X(STREAM, "name-stream", TREE_UNSAFE, REFUSE, SECURITY, \
 	  "a name that Windows takes for a file's stream") \
-	X(DEPTH, "path-limit", LIMIT, REFUSE, "a path that is too long or too deep") \
-	X(SIZE, "size-limit", LIMIT, REFUSE, "a file that is too large") \
-	X(SPECIAL, "special-file", TREE_UNREPRESENTABLE, REFUSE, "a FIFO, socket or device") \
-	X(SETID, "setid", TREE_UNREPRESENTABLE, REFUSE, \
+	X(DEPTH, "path-limit", LIMIT, REFUSE, NOBODY, "a path that is too long or too deep") \
+	X(SIZE, "size-limit", LIMIT, REFUSE, NOBODY, "a file that is too large") \
+	X(SPECIAL, "special-file", TREE_UNREPRESENTABLE, REFUSE, NOBODY, \
+	  "a FIFO, socket or device") \
+	X(SETID, "setid", TREE_UNREPRESENTABLE, REFUSE, NOBODY, \
 	  "a set-user-id, set-group-id or sticky file") \
-	X(SUBMODULE, "submodule", TREE_UNSAFE, REFUSE, "a change of a submodule") \
-	X(GITLINK, "link-git", TREE_UNSAFE, REFUSE, "a symbolic link into a .git directory") \
-	X(METALINK, "link-metadata", TREE_UNSAFE, REFUSE, \
+	X(SUBMODULE, "submodule", TREE_UNSAFE, REFUSE, NOBODY, "a change of a submodule") \
+	X(GITLINK, "link-git", TREE_UNSAFE, REFUSE, NOBODY, \
+	  "a symbolic link into a .git directory") \
+	X(METALINK, "link-metadata", TREE_UNSAFE, REFUSE, NOBODY, \
 	  "a git control file that is a symbolic link") \
-	X(WEIR, "weir-policy", CONTROL_FILE, REFUSE, \
+	X(WEIR, "weir-policy", CONTROL_FILE, REFUSE, NOBODY, \
 	  "weir's own policy files are never changed by a run") \
-	X(FILTER, "attributes-filter", CONTROL_FILE, REFUSE, \
+	X(FILTER, "attributes-filter", CONTROL_FILE, REFUSE, SECURITY, \
 	  "git attributes that make others run programs") \
-	X(MODULES, "gitmodules", TREE_UNSAFE, REFUSE, "submodule settings that leave the tree") \
-	X(HARDLINK, "hard-link", TREE_UNSAFE, STRICT, \
-	  "a file with names outside the workspace; the tree stores it as an ordinary file") \
-	X(OUTWARD, "link-outside", TREE_UNSAFE, STRICT, \
+	X(MODULES, "gitmodules", TREE_UNSAFE, REFUSE, SECURITY, \
+	  "submodule settings that leave the tree") \
+	X(OUTWARD, "link-outside", TREE_UNSAFE, STRICT, APPROVER, \
 	  "a symbolic link that leads out of the tree") \
-	X(TWIN, "name-twin", TREE_UNSAFE, STRICT, \
+	X(HARDLINK, "hard-link", TREE_UNSAFE, STRICT, APPROVER, \
+	  "a file with names outside the workspace; the tree stores it as an ordinary file") \
+	X(TWIN, "name-twin", TREE_UNSAFE, STRICT, APPROVER, \
 	  "names that are one under case folding or normalisation")
 
 enum hazard_kind {
-#define WEIR_X(id, name, reason, weight, why) HAZARD_##id,
+#define WEIR_X(id, name, reason, weight, role, why) HAZARD_##id,
 	HAZARD_KINDS(WEIR_X)
 #undef WEIR_X
 	HAZARD_COUNT,
 };
 
+#define HAZARD_ID_MAX 64 /* bytes of an id with its NUL */
+
 struct hazard {
 	enum hazard_kind kind;
-	char *path; /* raw bytes */
+	char id[HAZARD_ID_MAX];
+	char *path;	/* raw bytes below the root; "." for the whole tree */
+	char *place;	/* of the first: "LINE:COLUMN" (from 1, bytes), "byte N" (from 0), or "" */
+	char *detail;	/* what it is in words, printable; or "" */
+	uint64_t times; /* how often in this file; 1 at least */
+	bool accepted;	/* a signed exception covers it: it no longer refuses */
 };
 
 struct hazards {
-	struct hazard *items;
+	struct hazard *items; /* in the order found: paths ascending within a step */
 	size_t count;
+	size_t cap;
+};
+
+/* What a finding has beside class and path. All may be left out. */
+struct hazard_note {
+	const char *place;
+	const char *detail; /* any bytes: it is escaped when it is added */
+	const void *subject;
+	size_t subject_len;
+	uint64_t times;
 };
 
 void hazards_done(struct hazards *h);
 
-/* Adds one. Returns: 0 or -ENOMEM. Borrows: path. */
+/* Adds one that path and class say all about. Returns: 0 or -ENOMEM. Borrows: path. */
 int hazards_add(struct hazards *h, enum hazard_kind kind, const char *path);
 
-/* Returns: 0 when nothing refuses, else the refusal of the first that does; e names up to
- * three places and how many there are. Borrows: h. */
+/* Adds one with all that is known. Returns: 0 or -ENOMEM. Borrows: path, note. */
+int hazards_note(struct hazards *h, enum hazard_kind kind, const char *path,
+		 const struct hazard_note *note);
+
+/* Makes the id of a finding. Returns: 0 or -ENOMEM. Borrows: path, subject.
+ * Gives: ret_id, HAZARD_ID_MAX bytes. */
+int hazard_make_id(enum hazard_kind kind, const char *path, const void *subject, size_t len,
+		   char *ret_id);
+
+/* Returns: the first finding with this id, borrowed from h, or NULL. Borrows: id. */
+struct hazard *hazards_find(const struct hazards *h, const char *id);
+
+/* Returns: 0 when nothing refuses that is not accepted, else the refusal of the first that does;
+ * e names up to three places and how many there are. Borrows: h. */
 int hazards_judge(const struct hazards *h, bool strict, struct weir_err *e);
 
-/* Returns: stable name, English text; static. */
+/* The same for findings that nobody may accept: they end a promotion before its content is
+ * read. Returns: as hazards_judge. Borrows: h. */
+int hazards_judge_hopeless(const struct hazards *h, struct weir_err *e);
+
+/* Returns: class, English text, role; static. */
 const char *hazard_name(enum hazard_kind kind);
 const char *hazard_why(enum hazard_kind kind);
+enum hazard_role hazard_role(enum hazard_kind kind);
+
+/* Returns: "nobody", "approver", "security", "policy-owner", "platform-owner"; static. */
+const char *hazard_role_name(enum hazard_role role);
+
+/* Whether a finding of this class refuses. Returns: truth. */
 bool hazard_refuses(enum hazard_kind kind, bool strict);
+
+/* Returns: "refuse" or "warn" as the policy has it; static. */
+const char *hazard_severity(enum hazard_kind kind, bool strict);
 
 #endif

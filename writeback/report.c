@@ -6,19 +6,25 @@
 
 #include "user/base/cleanup.h"
 
-#define LINES 40 /* of each list on a terminal; JSON has all */
+#define LINES 40	 /* of each list on a terminal; JSON has all */
+#define FINDING_LINES 10 /* of each class */
 
 /* Lists are long: they are written at once, not built as values first. */
+static void add_json_text(struct buf *b, const char *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++) {
+		if (text[i] == '"' || text[i] == '\\')
+			buf_add(b, "\\", 1);
+		buf_add(b, &text[i], 1);
+	}
+}
+
 static void add_escaped(struct buf *b, const char *path)
 {
 	cleanup_buf struct buf escaped = { 0 };
 
 	buf_add_escaped(&escaped, path, strlen(path));
-	for (size_t i = 0; i < escaped.len; i++) {
-		if (escaped.data[i] == '"' || escaped.data[i] == '\\')
-			buf_add(b, "\\", 1);
-		buf_add(b, &escaped.data[i], 1);
-	}
+	add_json_text(b, buf_str(&escaped), escaped.len);
 }
 
 static void add_changes(struct buf *b, const struct changes *c)
@@ -49,14 +55,40 @@ static void add_left(struct buf *b, const struct changes *c)
 	}
 }
 
-static void add_warnings(struct buf *b, const struct hazards *h)
+void report_findings(const struct hazards *h, bool strict, struct buf *ret_text)
 {
+	struct buf *b = ret_text;
+
+	buf_addf(b, "[");
 	for (size_t i = 0; i < h->count; i++) {
-		buf_addf(b, "%s{\"id\":\"%s\",\"path\":\"", i ? "," : "",
-			 hazard_name(h->items[i].kind));
-		add_escaped(b, h->items[i].path);
-		buf_addf(b, "\",\"why\":\"%s\"}", hazard_why(h->items[i].kind));
+		const struct hazard *item = &h->items[i];
+
+		buf_addf(b, "%s{\"accepted\":%s,\"class\":\"%s\",\"detail\":\"", i ? "," : "",
+			 item->accepted ? "true" : "false", hazard_name(item->kind));
+		add_json_text(b, item->detail, strlen(item->detail));
+		buf_addf(b, "\",\"id\":\"%s\",\"path\":\"", item->id);
+		add_escaped(b, item->path);
+		buf_addf(b,
+			 "\",\"place\":\"%s\",\"role\":\"%s\",\"severity\":\"%s\","
+			 "\"times\":%llu,\"why\":\"%s\"}",
+			 item->place, hazard_role_name(hazard_role(item->kind)),
+			 hazard_severity(item->kind, strict), (unsigned long long)item->times,
+			 hazard_why(item->kind));
 	}
+	buf_addf(b, "]");
+}
+
+int report_refusal(const struct hazards *h, bool strict, const struct weir_err *e,
+		   struct buf *ret_text)
+{
+	struct buf *b = ret_text;
+
+	buf_addf(b, "{\"code\":\"%s\",\"findings\":", e->code);
+	report_findings(h, strict, b);
+	buf_addf(b, ",\"schema\":\"weir.refusal/1\",\"text\":\"");
+	add_json_text(b, e->text, strlen(e->text));
+	buf_addf(b, "\"}\n");
+	return b->failed ? -ENOMEM : 0;
 }
 
 int report_json(const struct promotion *p, struct buf *ret_text)
@@ -68,18 +100,19 @@ int report_json(const struct promotion *p, struct buf *ret_text)
 	git_oid_tostr(tree, sizeof(tree), &p->tree);
 	buf_addf(b, "{\"changes\":[");
 	add_changes(b, &p->changes);
-	buf_addf(b, "],\"commit\":\"%s\",\"crosscheck\":\"%s\",\"left_behind\":[", commit,
+	buf_addf(b, "],\"commit\":\"%s\",\"crosscheck\":\"%s\",\"findings\":", commit,
 		 p->strength == TREE_STRENGTH_FULL ? "full" : "stat");
+	report_findings(&p->hazards, p->policy->strict.value != 0, b);
+	buf_addf(b, ",\"left_behind\":[");
 	add_left(b, &p->left);
 	buf_addf(b, "],\"not_attested\":\"%s\",\"parent\":\"%s\",\"promotion\":\"%s\",\"ref\":\"",
 		 p->not_attested, p->nonce.commit, p->digest);
 	add_escaped(b, p->nonce.ref);
 	buf_addf(b,
 		 "\",\"run\":\"%s\",\"schema\":\"weir.promotion/1\",\"tree\":\"%s\","
-		 "\"untouched\":%llu,\"warnings\":[",
+		 "\"untouched\":%llu}\n",
 		 p->statement.run, tree, (unsigned long long)p->untouched);
-	add_warnings(b, &p->hazards);
-	return buf_addf(b, "]}\n");
+	return b->failed ? -ENOMEM : 0;
 }
 
 static void print_path(FILE *out, const char *before, const char *path, const char *after)
@@ -121,6 +154,33 @@ static void print_changes(FILE *out, const struct changes *c, bool left)
 			ignored == 1 ? "" : "s");
 }
 
+static void print_finding(FILE *out, const struct hazard *item)
+{
+	cleanup_buf struct buf b = { 0 };
+
+	buf_add_escaped(&b, item->path, strlen(item->path));
+	fprintf(out, "%s: %s: %s: %s%s%s", item->accepted ? "accepted" : "warning",
+		hazard_name(item->kind), hazard_why(item->kind), buf_str(&b),
+		item->place[0] ? ":" : "", item->place);
+	if (item->times > 1)
+		fprintf(out, " and %llu more", (unsigned long long)item->times - 1);
+	fprintf(out, "%s%s\n", item->detail[0] ? ": " : "", item->detail);
+}
+
+/* Each class has a few lines; the rest of it is counted, so that no class drowns another. */
+static void print_findings(FILE *out, const struct hazards *h)
+{
+	size_t shown[HAZARD_COUNT] = { 0 };
+
+	for (size_t i = 0; i < h->count; i++)
+		if (shown[h->items[i].kind]++ < FINDING_LINES)
+			print_finding(out, &h->items[i]);
+	for (unsigned int kind = 0; kind < HAZARD_COUNT; kind++)
+		if (shown[kind] > FINDING_LINES)
+			fprintf(out, "warning: %s: %zu more (--json has all)\n",
+				hazard_name((enum hazard_kind)kind), shown[kind] - FINDING_LINES);
+}
+
 void report_text(const struct promotion *p, FILE *out)
 {
 	char commit[OID_HEX];
@@ -135,16 +195,7 @@ void report_text(const struct promotion *p, FILE *out)
 			p->left.count == 1 ? "" : "s");
 		print_changes(out, &p->left, true);
 	}
-	for (size_t i = 0; i < p->hazards.count && i < LINES; i++) {
-		char before[128];
-
-		snprintf(before, sizeof(before),
-			 "warning: %s: %s: ", hazard_name(p->hazards.items[i].kind),
-			 hazard_why(p->hazards.items[i].kind));
-		print_path(out, before, p->hazards.items[i].path, "");
-	}
-	if (p->hazards.count > LINES)
-		fprintf(out, "and %zu more warnings (--json has all)\n", p->hazards.count - LINES);
+	print_findings(out, &p->hazards);
 	if (p->untouched > 0)
 		fprintf(out, "note: %llu file%s written during the run and ended as before\n",
 			(unsigned long long)p->untouched, p->untouched == 1 ? " was" : "s were");

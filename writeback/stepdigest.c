@@ -142,6 +142,21 @@ static int add_target(const struct promotion *p, struct buf *b)
 	return err;
 }
 
+static void add_findings(const struct promotion *p, struct buf *b)
+{
+	bool strict = p->policy->strict.value != 0;
+
+	for (size_t i = 0; i < p->hazards.count; i++) {
+		const struct hazard *item = &p->hazards.items[i];
+
+		buf_addf(b, "finding %s %s %s %llu ", item->id,
+			 item->accepted ? "accepted" : hazard_severity(item->kind, strict),
+			 item->place[0] ? item->place : "-", (unsigned long long)item->times);
+		buf_add_escaped(b, item->path, strlen(item->path));
+		buf_add(b, "\n", 1);
+	}
+}
+
 int step_digest(struct promotion *p, enum gate_answer *ret_answer, struct weir_err *e)
 {
 	struct buf *b = &p->digest_text;
@@ -157,11 +172,7 @@ int step_digest(struct promotion *p, enum gate_answer *ret_answer, struct weir_e
 	err = add_signers(p, b, e);
 	if (err < 0)
 		return err;
-	for (size_t i = 0; i < p->hazards.count; i++) {
-		buf_addf(b, "finding %s ", hazard_name(p->hazards.items[i].kind));
-		buf_add_escaped(b, p->hazards.items[i].path, strlen(p->hazards.items[i].path));
-		buf_add(b, "\n", 1);
-	}
+	add_findings(p, b);
 	add_line(b, "gate", GATE_VERSION);
 	if (b->failed || digest_bytes(b->data, b->len, hash) < 0)
 		return err_errno(e, -ENOMEM, "making the promotion digest");

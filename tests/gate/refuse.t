@@ -56,6 +56,20 @@ good "'**'" "  strict: true"; ln -s /etc/passwd ws/leak.txt; end_run
 must_refuse tree-unsafe 'link-outside leak.txt' commit; unchanged
 EOT
 
+t "findings have ids that stay, and a refusal lists all of them" <<'EOT'
+strict() { good "'**'" "  strict: true"; for n in a b c d; do ln -s /etc/passwd ws/$n; done; }
+ids() { python3 -c 'import json,sys; r=json.load(open(sys.argv[1])); print(*(f["id"] for f in r["findings"]))' "$1"; }
+strict; end_run; must_refuse tree-unsafe 'link-outside a, link-outside b, link-outside c and 1 more' commit; unchanged
+grep -q '"code":"tree-unsafe"' run/refused.json; ids run/refused.json >first; [ "$(wc -w <first)" = 4 ]
+grep -qE '^(link-outside-[0-9a-f]{32} ?){4}$' first; [ ! -e run/promoted.json ]
+grep -q '"class":"link-outside".*"path":"a".*"severity":"refuse"' run/refused.json
+strict; echo other >ws/other; end_run; not commit --json >out 2>/dev/null; ids out | cmp - first; unchanged
+good; for n in a b c d; do ln -s /etc/passwd ws/$n; done; end_run; commit >/dev/null; ids run/promoted.json | cmp - first
+[ ! -e run/refused.json ]; grep -q '"severity":"warn"' run/promoted.json
+git -C trusted.git show "refs/weir/promotions:$(git -C trusted.git ls-tree -r --name-only refs/weir/promotions | grep "$(tip)/promotion")" >record
+grep -q "^finding $(cut -d' ' -f1 first) warn - 1 a$" record
+EOT
+
 t "twins warn, and are refused under strict (E19)" <<'EOT'
 good; echo 1 >ws/README; echo 2 >ws/readme; echo 3 >"$(printf 'ws/caf\303\251')"; echo 4 >"$(printf 'ws/cafe\314\201')"
 end_run; commit >out; grep -q 'warning: name-twin.*readme\|warning: name-twin.*README' out; [ "$(grep -c name-twin out)" = 2 ]
