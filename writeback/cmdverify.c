@@ -15,7 +15,7 @@
 #include "writeback/keeper.h"
 #include "writeback/priv.h"
 #include "writeback/reason.h"
-#include "writeback/sshkey.h"
+#include "writeback/signers.h"
 #include "writeback/verify.h"
 
 struct args {
@@ -123,7 +123,7 @@ static int verify(const struct args *a, struct weir_err *e)
 	cleanup_repo struct repo repo = { .fd = -1 };
 	cleanup_verify struct verify v = { .repo = &repo };
 	cleanup_buf struct buf signers = { 0 };
-	int err = fsio_read_file(AT_FDCWD, a->signers, SSHKEY_SIGNERS_MAX, &signers, e);
+	int err = fsio_read_file(AT_FDCWD, a->signers, SIGNERS_MAX, &signers, e);
 
 	if (err == 0)
 		err = drop(a->repo, e);

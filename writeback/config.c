@@ -38,6 +38,8 @@ static const struct member {
 	{ "hosts", SHAPE_HEX, true, offsetof(struct gate_config, hosts) },
 	{ "policies", SHAPE_HEX, false, offsetof(struct gate_config, policies) },
 	{ "crosscheck", SHAPE_TEXT, false, offsetof(struct gate_config, crosscheck) },
+	{ "signer_root", SHAPE_TEXT, false, offsetof(struct gate_config, signer_root) },
+	{ "revoked", SHAPE_TEXT, false, offsetof(struct gate_config, revoked) },
 };
 
 static char **text_at(const struct gate_config *c, const struct member *m)
@@ -53,18 +55,20 @@ static struct gate_texts *list_at(const struct gate_config *c, const struct memb
 void config_done(struct gate_config *c)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
-		struct gate_texts *list;
-
-		if (members[i].shape == SHAPE_TEXT) {
+		if (members[i].shape == SHAPE_TEXT)
 			free(*text_at(c, &members[i]));
-			continue;
-		}
-		list = list_at(c, &members[i]);
-		for (size_t k = 0; k < list->count; k++)
-			free(list->items[k]);
-		free(list->items);
+		else
+			gate_texts_done(list_at(c, &members[i]));
 	}
 	*c = (struct gate_config){ 0 };
+}
+
+void gate_texts_done(struct gate_texts *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		free(list->items[i]);
+	free(list->items);
+	*list = (struct gate_texts){ 0 };
 }
 
 bool gate_texts_have(const struct gate_texts *list, const char *text)
@@ -181,8 +185,11 @@ static int check_values(const struct parse *p, const yaml_node_t *root)
 	if (digest_unhex(c->id, id, sizeof(id)) < 0)
 		return fail(p, root, "id is not 32 lower-case hex digits");
 	if (c->repository[0] != '/' || c->key[0] != '/' || c->signers[0] != '/' ||
-	    (c->agent && c->agent[0] != '/'))
-		return fail(p, root, "repository, key, agent and signers are absolute paths");
+	    (c->agent && c->agent[0] != '/') || (c->signer_root && c->signer_root[0] != '/') ||
+	    (c->revoked && c->revoked[0] != '/'))
+		return fail(p, root,
+			    "repository, key, agent, signers, signer_root and revoked are "
+			    "absolute paths");
 	for (size_t i = 0; i < c->refs.count; i++)
 		if (strncmp(c->refs.items[i], "refs/heads/", 11) != 0)
 			return fail(p, root,

@@ -17,6 +17,9 @@
  *   hosts: [64 hex digits]             public host keys of collectors
  *   policies: [64 hex digits]          SHA-256 of policies besides the base commit's own
  *   crosscheck: stat                   or full
+ *   signer_root: /etc/weir/signer_root optional: allowed_signers of those who may say who the
+ *                                      people of .weir/ are (writeback/roles.h)
+ *   revoked: /etc/weir/revoked.krl     optional: keys that are revoked at once
  *
  * Unknown keys, missing keys and other types are errors, as FILE:LINE:COLUMN.
  */
@@ -60,7 +63,9 @@ struct gate_config {
 	struct gate_texts hosts;
 	struct gate_texts policies;
 	char *crosscheck; /* NULL: stat */
-	uid_t uid;	  /* of user */
+	char *signer_root;
+	char *revoked;
+	uid_t uid; /* of user */
 	gid_t gid;
 };
 
@@ -82,6 +87,9 @@ int config_format(const struct gate_config *c, struct buf *ret_text);
 
 /* Returns: whether the list has the text. Borrows: both. */
 bool gate_texts_have(const struct gate_texts *list, const char *text);
+
+/* Frees the texts. */
+void gate_texts_done(struct gate_texts *list);
 
 /* Appends a copy. Returns: 0 or -ENOMEM. Borrows: text. */
 int gate_texts_add(struct gate_texts *list, const char *text);

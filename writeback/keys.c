@@ -12,6 +12,7 @@
 #include "user/base/cleanup.h"
 #include "user/base/fsio.h"
 #include "writeback/reason.h"
+#include "writeback/signers.h"
 #include "writeback/sshsig.h"
 
 static void wipe(struct buf *b)
@@ -64,11 +65,11 @@ static int check_listed(const struct gate_config *c, const struct buf *blob, str
 	cleanup_buf struct buf signers = { 0 };
 	cleanup_buf struct buf principal = { 0 };
 	struct weir_err cause = { 0 };
-	int err = fsio_read_file(AT_FDCWD, c->signers, SSHKEY_SIGNERS_MAX, &signers, &cause);
+	int err = fsio_read_file(AT_FDCWD, c->signers, SIGNERS_MAX, &signers, &cause);
 
 	if (err == 0)
-		err = sshkey_find_signer(buf_str(&signers), blob, "git", time(NULL), &principal,
-					 &cause);
+		err = signers_find_in(buf_str(&signers), blob, "git", time(NULL), &principal,
+				      &cause);
 	if (err == -ENOENT)
 		return refuse(e, REASON_KEY, "%s does not list the gate's key for git now",
 			      c->signers);

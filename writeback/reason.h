@@ -37,7 +37,29 @@
 	X(POLICY, "policy", "mend the policy") \
 	X(COVERAGE, "coverage", "the policy must accept this coverage by name") \
 	X(EXIT_STATUS, "exit-status", "mend the command, or declare writeback.require_exit") \
-	X(APPROVALS, "approvals", "write `approvals: 0` under writeback in the policy") \
+	X(APPROVALS, "approvals", \
+	  "say under writeback.approvals how many approvals each path needs (0: none)") \
+	X(APPROVALS_MISSING, "approvals-missing", \
+	  "look with `weir review RUN`, sign with `weir approve RUN -k KEY`") \
+	X(REJECTED, "rejected", "mend what the reviewer says and run it again") \
+	X(PRODUCER, "producer", "let somebody sign who neither made nor could make the change") \
+	X(PRODUCER_UNKNOWN, "producer-unknown", \
+	  "give the user to a person of .weir/roles.yaml, under logins") \
+	X(SIGNER_ROOT, "signer-root", \
+	  "let a policy owner that gate.yaml's signer_root lists sign .weir/people") \
+	X(PEOPLE, "people", "mend the files of people in .weir/") \
+	X(SIGNER_UNKNOWN, "signer-unknown", "sign with a key of .weir/allowed_signers") \
+	X(SIGNER_ROLE, "signer-role", "let somebody sign who has this role") \
+	X(SIGNER_EXPIRED, "signer-expired", "sign with a key or certificate that is valid now") \
+	X(SIGNER_REVOKED, "signer-revoked", "sign with a key that is not revoked") \
+	X(SIGNER_SHARED, "signer-shared", "list each key for one person by name") \
+	X(SIGNER_TWICE, "signer-twice", "let another person sign with another key") \
+	X(SIGNED_TEXT, "signed-text", "sign the text that the gate prints, unchanged") \
+	X(SIGNED_SIGNATURE, "signed-signature", "sign it again, with the namespace of the role") \
+	X(WINDOW, "window", "sign again, with a window that the policy allows") \
+	X(ACKNOWLEDGE, "acknowledge", "read `weir review RUN` and acknowledge each finding") \
+	X(PENDING, "pending", "propose it with `weir commit RUN -m MSG`; see `weir pending`") \
+	X(VOID, "void", "propose it again with `weir commit RUN -m MSG`; approvals start anew") \
 	X(NOTHING, "nothing-to-promote", "list what may be promoted under writeback.paths") \
 	X(UNLISTED, "unlisted-change", "list the path under writeback.paths or do not change it") \
 	X(WORKSPACE_DIRTY, "workspace-dirty", \

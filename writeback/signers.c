@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* The allowed_signers file; contract in sshkey.h. */
+#include "writeback/signers.h"
+
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "user/base/cleanup.h"
+#include "writeback/krl.h"
+#include "writeback/sshcert.h"
 #include "writeback/sshkey.h"
-
-struct signer {
-	char *principals;
-	char *namespaces; /* NULL: all */
-	char *key;	  /* "type base64 [comment]" */
-	time_t after;
-	time_t before; /* 0: no end */
-};
+#include "writeback/sshpub.h"
 
 /* YYYYMMDD[HHMM[SS]], local time as in ssh-keygen(1); a trailing Z means UTC. */
 static int parse_time(const char *text, time_t *ret_time)
@@ -64,11 +59,22 @@ static char *next_word(char **at)
 	return word;
 }
 
-static int parse_option(char *option, struct signer *s)
+/* A line while it is read, pointing into it. */
+struct parts {
+	const char *principals;
+	const char *namespaces; /* NULL: all */
+	const char *key;	/* "type base64 [comment]" */
+};
+
+static int parse_option(char *option, struct parts *p, struct signer *s)
 {
 	char *value = strchr(option, '=');
 	size_t len;
 
+	if (!value && strcasecmp(option, "cert-authority") == 0 && !s->authority) {
+		s->authority = true;
+		return 0;
+	}
 	if (!value)
 		return -EINVAL;
 	*value++ = '\0';
@@ -77,18 +83,18 @@ static int parse_option(char *option, struct signer *s)
 		return -EINVAL;
 	value[len - 1] = '\0';
 	value++;
-	if (strcasecmp(option, "namespaces") == 0) {
-		s->namespaces = value;
+	if (strcasecmp(option, "namespaces") == 0 && !p->namespaces) {
+		p->namespaces = value;
 		return 0;
 	}
-	if (strcasecmp(option, "valid-after") == 0)
+	if (strcasecmp(option, "valid-after") == 0 && s->after == 0)
 		return parse_time(value, &s->after);
-	if (strcasecmp(option, "valid-before") == 0)
+	if (strcasecmp(option, "valid-before") == 0 && s->before == 0)
 		return parse_time(value, &s->before);
 	return -EINVAL;
 }
 
-static int parse_options(char *text, struct signer *s)
+static int parse_options(char *text, struct parts *p, struct signer *s)
 {
 	while (*text) {
 		bool quoted = false;
@@ -99,7 +105,7 @@ static int parse_options(char *text, struct signer *s)
 				quoted = !quoted;
 		if (*c)
 			*c++ = '\0';
-		if (parse_option(text, s) < 0)
+		if (parse_option(text, p, s) < 0)
 			return -EINVAL;
 		text = c;
 	}
@@ -112,28 +118,41 @@ static bool is_key_type(const char *word)
 	       strncmp(word, "sk-", 3) == 0;
 }
 
-static int parse_line(char *line, struct signer *s)
+static int split_line(char *line, struct parts *p, struct signer *s)
 {
 	char *at = line, *word;
 
-	s->principals = next_word(&at);
+	p->principals = next_word(&at);
 	at += strspn(at, " \t");
-	if (!s->principals || *at == '\0')
+	if (!p->principals || *at == '\0')
 		return -EINVAL;
 	if (!is_key_type(at)) {
 		word = next_word(&at);
-		if (!word || parse_options(word, s) < 0)
+		if (!word || parse_options(word, p, s) < 0)
 			return -EINVAL;
 		at += strspn(at, " \t");
 	}
-	s->key = at;
+	p->key = at;
 	return is_key_type(at) ? 0 : -EINVAL;
 }
 
-static bool list_has(const char *list, const char *name)
+static int parse_line(char *line, struct signer *s)
 {
-	size_t len = strlen(name);
+	struct parts p = { 0 };
+	int err = split_line(line, &p, s);
 
+	s->blob.max = SSHKEY_FILE_MAX;
+	if (err == 0 && sshkey_parse_public(p.key, &s->blob) < 0)
+		err = -EINVAL;
+	if (err < 0)
+		return err;
+	s->principals = strdup(p.principals);
+	s->namespaces = p.namespaces ? strdup(p.namespaces) : NULL;
+	return s->principals && (s->namespaces || !p.namespaces) ? 0 : -ENOMEM;
+}
+
+bool signers_list_has(const char *list, const char *name, size_t len)
+{
 	for (const char *at = list; *at; at += strcspn(at, ",")) {
 		at += *at == ',';
 		if (strncmp(at, name, len) == 0 && (at[len] == ',' || at[len] == '\0'))
@@ -142,34 +161,40 @@ static bool list_has(const char *list, const char *name)
 	return false;
 }
 
-static int match(const struct signer *s, const struct buf *blob, const char *name_space,
-		 time_t when)
+void signers_done(struct signers *s)
 {
-	cleanup_buf struct buf key = { .max = SSHKEY_FILE_MAX };
-
-	if (sshkey_parse_public(s->key, &key) < 0)
-		return -EINVAL;
-	if (key.len != blob->len || memcmp(key.data, blob->data, key.len) != 0)
-		return -ENOENT;
-	if (strpbrk(s->principals, "*?!") ||
-	    (s->namespaces && !list_has(s->namespaces, name_space)))
-		return -ENOENT;
-	if (when < s->after || (s->before != 0 && when > s->before))
-		return -ENOENT;
-	return 0;
+	for (size_t i = 0; i < s->count; i++) {
+		free(s->items[i].principals);
+		free(s->items[i].namespaces);
+		buf_done(&s->items[i].blob);
+	}
+	free(s->items);
+	*s = (struct signers){ 0 };
 }
 
-int sshkey_find_signer(const char *text, const struct buf *blob, const char *name_space,
-		       time_t when, struct buf *ret_principal, struct weir_err *e)
+static int add_line(struct signers *s, char *line, unsigned int number)
 {
-	cleanup_free char *copy = strdup(text);
-	unsigned int number = 0;
-	bool found = false;
+	struct signer *items = reallocarray(s->items, s->count + 1, sizeof(*items));
 
+	if (!items)
+		return -ENOMEM;
+	s->items = items;
+	items[s->count] = (struct signer){ .line = number };
+	return parse_line(line, &items[s->count++]);
+}
+
+int signers_parse(const char *name, const char *text, size_t len, struct signers *ret_signers,
+		  struct weir_err *e)
+{
+	cleanup_free char *copy = strndup(text, len);
+	unsigned int number = 0;
+
+	*ret_signers = (struct signers){ 0 };
 	if (!copy)
-		return err_errno(e, -ENOMEM, "reading the signers");
+		return err_errno(e, -ENOMEM, "%s", name);
+	if (strlen(copy) != len)
+		return err_set(e, -EINVAL, "%s: it holds a NUL", name);
 	for (char *line = copy, *next; line; line = next) {
-		struct signer s = { 0 };
 		int err;
 
 		number++;
@@ -180,18 +205,153 @@ int sshkey_find_signer(const char *text, const struct buf *blob, const char *nam
 		line += strspn(line, " \t");
 		if (*line == '\0' || *line == '#')
 			continue;
-		err = parse_line(line, &s);
+		err = ret_signers->count < SIGNERS_LINES_MAX ? add_line(ret_signers, line, number)
+							     : -EINVAL;
 		if (err == 0)
-			err = match(&s, blob, name_space, when);
-		if (err == -EINVAL)
-			return err_set(e, err,
-				       "line %u: not `principal [options] keytype base64` as "
-				       "allowed here (namespaces, valid-after, valid-before)",
-				       number);
-		if (err == 0 && !found) {
-			found = true;
-			buf_add(ret_principal, s.principals, strlen(s.principals));
-		}
+			continue;
+		signers_done(ret_signers);
+		if (err == -ENOMEM)
+			return err_errno(e, err, "%s", name);
+		return err_set(e, err,
+			       "%s: line %u: not `principal [options] keytype base64` as allowed "
+			       "here (namespaces, valid-after, valid-before, cert-authority)",
+			       name, number);
 	}
-	return found ? 0 : -ENOENT;
+	return 0;
+}
+
+const char *signers_text(enum signers_answer answer)
+{
+	static const char *const texts[] = {
+#define WEIR_X(id, text) text,
+		SIGNERS_ANSWERS(WEIR_X)
+#undef WEIR_X
+	};
+
+	return (unsigned int)answer < ARRAY_SIZE(texts) ? texts[answer] : "unknown";
+}
+
+/* Which one principal a line gives to a certificate: the one name that both have. */
+static enum signers_answer name_in_both(const struct signer *s, const struct sshcert *cert,
+					struct buf *ret_principal)
+{
+	struct sshwire w = cert->principals, name;
+	unsigned int found = 0;
+
+	while (w.left > 0) {
+		if (sshwire_string(&w, &name) < 0)
+			return SIGNERS_CERTIFICATE;
+		if (name.left == 0 || memchr(name.at, ',', name.left) ||
+		    !signers_list_has(s->principals, (const char *)name.at, name.left))
+			continue;
+		if (found++ == 0)
+			buf_add(ret_principal, name.at, name.left);
+	}
+	return found == 0 ? SIGNERS_CERTIFICATE : found > 1 ? SIGNERS_SHARED : SIGNERS_FOUND;
+}
+
+/* What one line says; UNKNOWN when it is about another key. */
+static enum signers_answer ask_line(const struct signer *s, const struct sshwire *blob,
+				    const struct sshcert *cert, const char *name_space, time_t when,
+				    struct buf *ret_principal)
+{
+	struct sshwire key = sshwire_of(&s->blob);
+
+	if (s->authority != (cert != NULL) || !sshwire_equal(&key, cert ? &cert->authority : blob))
+		return SIGNERS_UNKNOWN;
+	if (strpbrk(s->principals, "*?!"))
+		return SIGNERS_PATTERN;
+	if (s->namespaces && !signers_list_has(s->namespaces, name_space, strlen(name_space)))
+		return SIGNERS_NAMESPACE;
+	if (when < s->after || (s->before != 0 && when > s->before))
+		return SIGNERS_TIME;
+	if (cert && ((uint64_t)when < cert->after || (uint64_t)when >= cert->before))
+		return SIGNERS_CERTIFICATE;
+	if (cert)
+		return name_in_both(s, cert, ret_principal);
+	buf_add(ret_principal, s->principals, strlen(s->principals));
+	return strchr(s->principals, ',') ? SIGNERS_SHARED : SIGNERS_FOUND;
+}
+
+static int ask_all(const struct signers *s, const struct sshwire *blob, const struct sshcert *cert,
+		   const char *name_space, time_t when, struct buf *ret_principal)
+{
+	enum signers_answer best = SIGNERS_UNKNOWN;
+
+	for (size_t i = 0; i < s->count; i++) {
+		cleanup_buf struct buf name = { 0 };
+		enum signers_answer answer =
+			ask_line(&s->items[i], blob, cert, name_space, when, &name);
+
+		if (answer == SIGNERS_FOUND && best == SIGNERS_FOUND &&
+		    strcmp(buf_str(&name), buf_str(ret_principal)) != 0)
+			best = SIGNERS_SHARED;
+		if (best == SIGNERS_SHARED || best == SIGNERS_FOUND || answer == SIGNERS_UNKNOWN)
+			continue;
+		best = answer;
+		if (best == SIGNERS_FOUND && buf_add(ret_principal, name.data, name.len) < 0)
+			return -ENOMEM;
+	}
+	return (int)best;
+}
+
+/* One key under two names anywhere in the file, for whatever role, is nobody's. */
+static bool has_other_name(const struct signers *s, const struct sshwire *blob, const char *name)
+{
+	for (size_t i = 0; i < s->count; i++) {
+		struct sshwire key = sshwire_of(&s->items[i].blob);
+
+		if (!s->items[i].authority && sshwire_equal(&key, blob) &&
+		    strcmp(s->items[i].principals, name) != 0)
+			return true;
+	}
+	return false;
+}
+
+int signers_find(const struct signers *s, const struct sshwire *krl, const struct sshwire *blob,
+		 const char *name_space, time_t when, struct buf *ret_principal)
+{
+	cleanup_sshcert struct sshcert cert = { 0 };
+	cleanup_buf struct buf name = { 0 };
+	bool certified = sshcert_is(blob);
+	int answer, revoked;
+
+	if (certified && sshcert_read(blob, &cert) < 0)
+		return SIGNERS_CERTIFICATE;
+	answer = ask_all(s, blob, certified ? &cert : NULL, name_space, when, &name);
+	revoked = answer == SIGNERS_UNKNOWN ? 0 : krl_has(krl, blob);
+	if (answer < 0 || revoked < 0)
+		return answer < 0 ? answer : revoked;
+	if (revoked)
+		return SIGNERS_REVOKED;
+	if (answer == SIGNERS_FOUND && has_other_name(s, blob, buf_str(&name)))
+		return SIGNERS_SHARED;
+	if (answer == SIGNERS_FOUND && buf_add(ret_principal, name.data, name.len) < 0)
+		return -ENOMEM;
+	return answer;
+}
+
+int signers_find_in(const char *text, const struct buf *blob, const char *name_space, time_t when,
+		    struct buf *ret_principal, struct weir_err *e)
+{
+	cleanup_sshcert struct sshcert cert = { 0 };
+	cleanup_signers struct signers s = { 0 };
+	struct sshwire key = sshwire_of(blob);
+	bool certified = sshcert_is(&key);
+	int err = signers_parse("signers", text, strlen(text), &s, e);
+
+	if (err < 0)
+		return err;
+	if (certified && sshcert_read(&key, &cert) < 0)
+		return -ENOENT;
+	for (size_t i = 0; i < s.count; i++) {
+		cleanup_buf struct buf name = { 0 };
+		enum signers_answer answer = ask_line(&s.items[i], &key, certified ? &cert : NULL,
+						      name_space, when, &name);
+
+		/* a gate's key may have several names */
+		if (answer == SIGNERS_FOUND || (answer == SIGNERS_SHARED && !certified))
+			return buf_add(ret_principal, name.data, name.len);
+	}
+	return -ENOENT;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * SSH keys: private keys as OpenSSH writes them without a passphrase, public keys as in
- * authorized files, and the allowed_signers file of stock git.
+ * SSH keys: private keys as OpenSSH writes them without a passphrase, and public keys as in
+ * authorized files.
  *
  * Private key file (PROTOCOL.key of OpenSSH): PEM armor "OPENSSH PRIVATE KEY" around
  *   "openssh-key-v1\0" | string cipher | string kdf | string kdf options | u32 count |
@@ -9,23 +9,17 @@
  * private part: u32 check twice, string type, string public 32, string seed 32 || public
  * 32, string comment, padding 1, 2, 3 ... to a multiple of 8. Read here: cipher "none",
  * one key, ssh-ed25519.
- *
- * allowed_signers (ssh-keygen(1)): principal[,principal] [options] type base64 [comment].
- * Options read here: namespaces="..." and valid-after, valid-before; cert-authority and
- * everything else is an error, so that no restriction is overlooked.
  */
 #ifndef WEIR_WRITEBACK_SSHKEY_H
 #define WEIR_WRITEBACK_SSHKEY_H
 
 #include <stdint.h>
-#include <time.h>
 
 #include "user/base/buf.h"
 #include "user/base/digest.h"
 #include "user/base/err.h"
 
 #define SSHKEY_FILE_MAX 65536
-#define SSHKEY_SIGNERS_MAX (4u << 20)
 #define SSHKEY_TYPE_ED25519 "ssh-ed25519"
 
 struct sshkey {
@@ -51,12 +45,5 @@ int sshkey_blob(const unsigned char public_key[ED25519_PUBLIC], struct buf *ret_
 
 /* Reads the blob of "type base64 [comment]". Returns: 0 or -EBADMSG. Borrows: line. */
 int sshkey_parse_public(const char *line, struct buf *ret_blob);
-
-/* Looks for a signer: the blob is listed in an allowed_signers text for the namespace at
- * the time. Certificates and patterns in principals other than plain names never match.
- * Returns: 0, -ENOENT when it is not listed, -EINVAL for a line that can't be read (e has
- * line and reason). Gives: the principals in ret_principal. Borrows: text, blob. */
-int sshkey_find_signer(const char *text, const struct buf *blob, const char *name_space,
-		       time_t when, struct buf *ret_principal, struct weir_err *e);
 
 #endif

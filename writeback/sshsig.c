@@ -7,7 +7,8 @@
 
 #include "user/base/cleanup.h"
 #include "writeback/agent.h"
-#include "writeback/sshwire.h"
+#include "writeback/sshcert.h"
+#include "writeback/sshpub.h"
 
 static const char preamble[] = "SSHSIG";
 #define PREAMBLE 6 /* without the NUL */
@@ -73,19 +74,19 @@ int sshsig_sign(const struct sshkey *key, const char *name_space, const void *da
 		       : armor(&blob, name_space, signature.data, signature.len, ret_armor);
 }
 
-/* The raw key or signature inside "string ssh-ed25519, string bytes". */
-static int unwrap(const void *data, size_t len, size_t size, const unsigned char **ret_raw)
+/* By a plain key, or by the key that a certificate is for. */
+static int check_signature(const struct sshwire *blob, const struct sshwire *signature,
+			   const struct buf *bytes)
 {
-	struct sshwire w = { data, len }, type, raw;
+	cleanup_sshcert struct sshcert cert = { 0 };
+	struct sshwire plain = *blob;
+	int err = 0;
 
-	if (sshwire_string(&w, &type) < 0)
-		return -EBADMSG;
-	if (!sshwire_is(&type, SSHKEY_TYPE_ED25519))
-		return -ENOTSUP;
-	if (sshwire_string(&w, &raw) < 0 || raw.left != size || w.left != 0)
-		return -EBADMSG;
-	*ret_raw = raw.at;
-	return 0;
+	if (sshcert_is(blob)) {
+		err = sshcert_read(blob, &cert);
+		plain = sshwire_of(&cert.plain);
+	}
+	return err < 0 ? err : sshpub_verify(&plain, signature, bytes->data, bytes->len);
 }
 
 int sshsig_sign_agent(const char *socket_path, const struct buf *blob, const char *name_space,
@@ -93,7 +94,7 @@ int sshsig_sign_agent(const char *socket_path, const struct buf *blob, const cha
 {
 	cleanup_buf struct buf bytes = { 0 };
 	cleanup_buf struct buf signature = { .max = SSHSIG_MAX };
-	const unsigned char *key, *raw;
+	struct sshwire key = sshwire_of(blob), raw;
 	int err = signed_bytes(name_space, "sha512", data, len, &bytes);
 
 	if (err < 0)
@@ -101,13 +102,10 @@ int sshsig_sign_agent(const char *socket_path, const struct buf *blob, const cha
 	err = agent_sign(socket_path, blob, &bytes, &signature, e);
 	if (err < 0)
 		return err;
-	if (unwrap(blob->data, blob->len, ED25519_PUBLIC, &key) == 0) {
-		err = unwrap(signature.data, signature.len, ED25519_SIGNATURE, &raw);
-		if (err == 0)
-			err = digest_verify(key, bytes.data, bytes.len, raw);
-		if (err < 0)
-			return err_set(e, err, "%s: the agent gave a wrong signature", socket_path);
-	}
+	raw = sshwire_of(&signature);
+	err = check_signature(&key, &raw, &bytes);
+	if (err < 0)
+		return err_set(e, err, "%s: the agent gave a wrong signature", socket_path);
 	err = armor(blob, name_space, signature.data, signature.len, ret_armor);
 	return err < 0 ? err_errno(e, err, "signing") : 0;
 }
@@ -140,7 +138,6 @@ static int check(const struct buf *raw, const char *name_space, const void *data
 		 struct buf *ret_blob)
 {
 	cleanup_buf struct buf bytes = { 0 };
-	const unsigned char *key, *signature;
 	struct parsed p;
 	int err = parse(raw, &p);
 
@@ -149,14 +146,10 @@ static int check(const struct buf *raw, const char *name_space, const void *data
 	if (!sshwire_is(&p.name_space, name_space) ||
 	    !(sshwire_is(&p.hash, "sha512") || sshwire_is(&p.hash, "sha256")))
 		return -EBADMSG;
-	err = unwrap(p.blob.at, p.blob.left, ED25519_PUBLIC, &key);
+	err = signed_bytes(name_space, sshwire_is(&p.hash, "sha256") ? "sha256" : "sha512", data,
+			   len, &bytes);
 	if (err == 0)
-		err = unwrap(p.signature.at, p.signature.left, ED25519_SIGNATURE, &signature);
-	if (err == 0)
-		err = signed_bytes(name_space, sshwire_is(&p.hash, "sha256") ? "sha256" : "sha512",
-				   data, len, &bytes);
-	if (err == 0)
-		err = digest_verify(key, bytes.data, bytes.len, signature);
+		err = check_signature(&p.blob, &p.signature, &bytes);
 	return err < 0 ? err : buf_add(ret_blob, p.blob.at, p.blob.left);
 }
 
@@ -177,6 +170,10 @@ int sshsig_verify(const char *armor_text, size_t armor_len, const char *name_spa
 	if (err == 0)
 		err = check(&raw, name_space, data, len, ret_blob);
 	if (err == -ENOTSUP)
-		return err_set(e, err, "signed by a key that is not Ed25519");
+		return err_set(e, err, "signed by a key or certificate of an unknown kind");
+	if (err == -EKEYREJECTED)
+		return err_set(e, err,
+			       "signed by a weak key, by SHA-1, or by a security key that nobody "
+			       "touched");
 	return err < 0 ? err_set(e, -EBADMSG, "the signature is damaged or wrong") : 0;
 }

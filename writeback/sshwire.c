@@ -17,6 +17,25 @@ int sshwire_u32(struct sshwire *w, uint32_t *ret_value)
 	return 0;
 }
 
+int sshwire_u8(struct sshwire *w, unsigned char *ret_value)
+{
+	if (w->left < 1)
+		return -EBADMSG;
+	*ret_value = *w->at++;
+	w->left--;
+	return 0;
+}
+
+int sshwire_u64(struct sshwire *w, uint64_t *ret_value)
+{
+	uint32_t high, low;
+
+	if (w->left < 8 || sshwire_u32(w, &high) < 0 || sshwire_u32(w, &low) < 0)
+		return -EBADMSG;
+	*ret_value = (uint64_t)high << 32 | low;
+	return 0;
+}
+
 int sshwire_string(struct sshwire *w, struct sshwire *ret_string)
 {
 	uint32_t len;

@@ -18,7 +18,9 @@ struct sshwire {
 };
 
 /* Takes an integer. Returns: 0 or -EBADMSG at the end of the data. */
+int sshwire_u8(struct sshwire *w, unsigned char *ret_value);
 int sshwire_u32(struct sshwire *w, uint32_t *ret_value);
+int sshwire_u64(struct sshwire *w, uint64_t *ret_value);
 
 /* Takes a string; it points into the data of w. Returns: 0 or -EBADMSG. */
 int sshwire_string(struct sshwire *w, struct sshwire *ret_string);

@@ -9,7 +9,7 @@
 #include "writeback/digest.h"
 #include "writeback/message.h"
 #include "writeback/promotion.h"
-#include "writeback/sshkey.h"
+#include "writeback/signers.h"
 #include "writeback/version.h"
 
 static void add_line(struct buf *b, const char *key, const char *value)
@@ -80,7 +80,7 @@ int digest_find(const char *text, const char *key, struct buf *ret_value)
 static int add_signers(const struct promotion *p, struct buf *b, struct weir_err *e)
 {
 	cleanup_buf struct buf text = { 0 };
-	int err = fsio_read_file(AT_FDCWD, p->config->signers, SSHKEY_SIGNERS_MAX, &text, e);
+	int err = fsio_read_file(AT_FDCWD, p->config->signers, SIGNERS_MAX, &text, e);
 
 	if (err < 0)
 		return err;

@@ -10,6 +10,7 @@
 #include "user/base/escape.h"
 #include "writeback/digest.h"
 #include "writeback/reason.h"
+#include "writeback/signers.h"
 #include "writeback/sshsig.h"
 #include "writeback/verifytree.h"
 
@@ -109,7 +110,7 @@ static int check_signature(struct verify *v, struct weir_err *e)
 			    &cause);
 	if (err < 0)
 		return fail(VERIFY_SIGNATURE, e, cause.text);
-	err = sshkey_find_signer(v->signers, &blob, "git", time(NULL), &v->principal, &cause);
+	err = signers_find_in(v->signers, &blob, "git", time(NULL), &v->principal, &cause);
 	if (err == -ENOENT)
 		return fail(VERIFY_SIGNATURE, e, "the signers file does not list the key for git");
 	return err < 0 ? fail(VERIFY_SIGNATURE, e, cause.text) : 0;

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "tests/fuzz/fuzz.h"
+#include "writeback/signers.h"
 #include "writeback/sshsig.h"
 #include "writeback/sshwire.h"
 
@@ -59,7 +60,7 @@ static void try_signers(const struct buf *text)
 
 	if (strlen(buf_str(text)) != text->len || sshkey_blob(key, &blob) < 0)
 		return;
-	err = sshkey_find_signer(buf_str(text), &blob, "git", 1780000000, &principal, &e);
+	err = signers_find_in(buf_str(text), &blob, "git", 1780000000, &principal, &e);
 	FUZZ_REQUIRE(err == 0 ? principal.len > 0 : err < 0);
 	buf_done(&blob);
 	buf_done(&principal);

@@ -17,6 +17,7 @@
 
 #include "user/base/cleanup.h"
 #include "user/base/fsio.h"
+#include "writeback/signers.h"
 #include "writeback/sshsig.h"
 #include "writeback/sshwire.h"
 
@@ -181,7 +182,9 @@ static void test_other_key_types_are_named(void **state)
 	spit("m", "x", 1, 0600);
 	assert_int_equal(sh("rm -f m.sig; ssh-keygen -q -Y sign -f rsa -n git m 2>/dev/null"), 0);
 	slurp("m.sig", &sig);
-	assert_int_equal(sshsig_verify(sig.data, sig.len, "git", "x", 1, &blob, &e), -ENOTSUP);
+	/* it signs all the same */
+	assert_int_equal(sshsig_verify(sig.data, sig.len, "git", "x", 1, &blob, &e), 0);
+	assert_int_equal(sshsig_verify(sig.data, sig.len, "git", "y", 1, &blob, &e), -EBADMSG);
 }
 
 static void test_key_damage_is_refused(void **state)
@@ -241,7 +244,7 @@ static int find(const char *options, const char *name_space, time_t when)
 	public_blob("key.pub", &blob);
 	slurp("key.pub", &line);
 	buf_addf(&text, "# people\n\n%s %s", options, line.data);
-	return sshkey_find_signer(text.data, &blob, name_space, when, &principal, &e);
+	return signers_find_in(text.data, &blob, name_space, when, &principal, &e);
 }
 
 static void test_signers(void **state)
@@ -257,7 +260,8 @@ static void test_signers(void **state)
 	assert_int_equal(find("a@x valid-after=\"20270101Z\"", "git", t2026), -ENOENT);
 	assert_int_equal(find("a@x valid-before=\"20260101Z\"", "git", t2026), -ENOENT);
 	assert_int_equal(find("a@x valid-before=\"202613\"", "git", t2026), -EINVAL);
-	assert_int_equal(find("a@x cert-authority", "git", t2026), -EINVAL);
+	assert_int_equal(find("a@x cert-authority", "git", t2026), -ENOENT);
+	assert_int_equal(find("a@x cert-authority,cert-authority", "git", t2026), -EINVAL);
 	assert_int_equal(find("a@x sudo=\"yes\"", "git", t2026), -EINVAL);
 }
 
