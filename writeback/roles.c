@@ -14,7 +14,7 @@ static const struct {
 	const char *name;
 	const char *name_space;
 } roles[] = {
-#define WEIR_X(id, name, name_space) { name, name_space },
+#define WEIR_X(id, name) { name, name "@weir.v1" },
 	ROLES(WEIR_X)
 #undef WEIR_X
 };

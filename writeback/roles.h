@@ -33,22 +33,18 @@
 #include <sys/types.h>
 
 #include "user/base/err.h"
+#include "user/policy/policy.h"
 #include "writeback/config.h"
 #include "writeback/signers.h"
 
 #define ROLES_SCHEMA "weir.roles/1"
 #define ROLES_PEOPLE_MAX 10000
 
-/* X(ID, name, namespace of its signatures) */
-#define ROLES(X) \
-	X(PRODUCER, "producer", "producer@weir.v1") \
-	X(APPROVER, "approver", "approver@weir.v1") \
-	X(SECURITY, "security", "security@weir.v1") \
-	X(POLICY_OWNER, "policy-owner", "policy-owner@weir.v1") \
-	X(PLATFORM_OWNER, "platform-owner", "platform-owner@weir.v1")
+/* X(ID, name); the namespace of a role's signatures is NAME@weir.v1 */
+#define ROLES(X) POLICY_ROLES(X)
 
 enum role {
-#define WEIR_X(id, name, name_space) ROLE_##id,
+#define WEIR_X(id, name) ROLE_##id,
 	ROLES(WEIR_X)
 #undef WEIR_X
 	ROLE_COUNT,

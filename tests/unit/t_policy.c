@@ -120,6 +120,28 @@ static void t_all_keys(void **state)
 	assert_true(p->strict.value);
 }
 
+static void t_tiers(void **state)
+{
+	cleanup_policy struct policy *p =
+		load_ok(HEAD "writeback:\n"
+			     "  approvals:\n"
+			     "    - paths: [\"**\"]\n"
+			     "    - {paths: [\".github/**\", a], role: security, count: 2}\n"
+			     "  approval_window: 2h\n"
+			     "  exception_span: 3d\n");
+
+	(void)state;
+	assert_int_equal(p->approvals.pos.line, 8);
+	assert_int_equal(p->tiers.count, 2);
+	assert_int_equal(p->tiers.items[0].role.value, POLICY_ROLE_APPROVER);
+	assert_int_equal(p->tiers.items[0].count.value, 1);
+	assert_int_equal(p->tiers.items[1].role.value, POLICY_ROLE_SECURITY);
+	assert_int_equal(p->tiers.items[1].count.value, 2);
+	assert_int_equal(p->tiers.items[1].paths.count, 2);
+	assert_int_equal(p->approval_window_ns.value, 7200000000000);
+	assert_int_equal(p->exception_span_ns.value, 3 * 86400000000000);
+}
+
 /* Part of an allowed write may be taken away again. */
 static void t_write_without(void **state)
 {
@@ -236,6 +258,17 @@ static const struct bad bads[] = {
 	  "holds a NUL character" },
 	{ HEAD "writeback: {require_exit: 256}\n", "6:27", "an exit status from 0 to 255, or any" },
 	{ HEAD "writeback: {approvals: -1}\n", "6:24", "is not a number from 0" },
+	{ HEAD "writeback: {approvals: 101}\n", "6:24", "approvals: more than 100" },
+	{ HEAD "writeback: {approvals: []}\n", "6:24", "the list is empty; if nobody" },
+	{ HEAD "writeback: {approvals: [1]}\n", "6:25", "an approval" },
+	{ HEAD "writeback: {approvals: [{role: approver}]}\n", "6:25", "lacks 'paths'" },
+	{ HEAD "writeback: {approvals: [{paths: []}]}\n", "6:25", "the list is empty" },
+	{ HEAD "writeback: {approvals: [{paths: [\"a[\"]}]}\n", "6:34", "has a [ without ]" },
+	{ HEAD "writeback: {approvals: [{paths: [a], role: boss}]}\n", "6:44", "one of producer" },
+	{ HEAD "writeback: {approvals: [{paths: [a], role: producer}]}\n", "6:44",
+	  "can't approve it" },
+	{ HEAD "writeback: {approvals: [{paths: [a], count: 0}]}\n", "6:45", "from 1 to 100" },
+	{ HEAD "writeback: {approval_window: 7}\n", "6:30", "a duration" },
 	{ HEAD "writeback: {unlisted: drop}\n", "6:23", "write one of list, refuse" },
 	{ HEAD "writeback: {paths: [\"/a\"]}\n", "6:21", "paths: '/a' begins with /; write it" },
 	{ HEAD "writeback: {paths: [\"a[b\"]}\n", "6:21", "has a [ without ]" },
@@ -479,11 +512,17 @@ static void t_rights_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(t_defaults),	   cmocka_unit_test(t_all_keys),
-		cmocka_unit_test(t_write_without), cmocka_unit_test(t_bad_input),
-		cmocka_unit_test(t_big),	   cmocka_unit_test(t_hostile_names_are_escaped),
-		cmocka_unit_test(t_file),	   cmocka_unit_test(t_paths),
-		cmocka_unit_test(t_no_value),	   cmocka_unit_test(t_order),
+		cmocka_unit_test(t_defaults),
+		cmocka_unit_test(t_all_keys),
+		cmocka_unit_test(t_tiers),
+		cmocka_unit_test(t_write_without),
+		cmocka_unit_test(t_bad_input),
+		cmocka_unit_test(t_big),
+		cmocka_unit_test(t_hostile_names_are_escaped),
+		cmocka_unit_test(t_file),
+		cmocka_unit_test(t_paths),
+		cmocka_unit_test(t_no_value),
+		cmocka_unit_test(t_order),
 		cmocka_unit_test(t_rights_names),
 	};
 

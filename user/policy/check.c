@@ -94,17 +94,42 @@ static int check_environment(const struct policy *p, struct weir_err *e)
 	return check_unique(p, texts, count, "environment: variable", e);
 }
 
-static int check_globs(const struct policy *p, struct weir_err *e)
+static int check_globs(const struct policy *p, const struct policy_texts *globs, struct weir_err *e)
 {
-	for (size_t i = 0; i < p->writeback_paths.count; i++) {
-		const struct policy_text *t = &p->writeback_paths.items[i];
+	for (size_t i = 0; i < globs->count; i++) {
+		const struct policy_text *t = &globs->items[i];
 		struct weir_err why = { 0 };
 
 		if (glob_check(t->text, &why) < 0)
 			return policy_error(p->file, t->pos, e, "paths: '%s' %s",
 					    policy_quote(t->text).text, why.text);
 	}
-	return check_list(p, &p->writeback_paths, "paths:", e);
+	return check_list(p, globs, "paths:", e);
+}
+
+static int check_tiers(const struct policy *p, struct weir_err *e)
+{
+	if (p->approvals.pos.line && p->tiers.count == 0 &&
+	    p->approvals.value > POLICY_APPROVALS_MAX)
+		return policy_error(p->file, p->approvals.pos, e,
+				    "approvals: more than %d; write a number of people",
+				    POLICY_APPROVALS_MAX);
+	for (size_t i = 0; i < p->tiers.count; i++) {
+		const struct policy_tier *t = &p->tiers.items[i];
+		int err;
+
+		if (t->role.value == POLICY_ROLE_PRODUCER)
+			return policy_error(p->file, t->role.pos, e,
+					    "role: who produces a change can't approve it; name "
+					    "another role");
+		if (t->paths.count == 0)
+			return policy_error(p->file, t->pos, e,
+					    "paths: the list is empty; \"**\" means all");
+		err = check_globs(p, &t->paths, e);
+		if (err < 0)
+			return err;
+	}
+	return 0;
 }
 
 int policy_check(const struct policy *p, struct weir_err *e)
@@ -122,6 +147,8 @@ int policy_check(const struct policy *p, struct weir_err *e)
 	if (err == 0)
 		err = check_environment(p, e);
 	if (err == 0)
-		err = check_globs(p, e);
+		err = check_globs(p, &p->writeback_paths, e);
+	if (err == 0)
+		err = check_tiers(p, e);
 	return err;
 }

@@ -20,6 +20,9 @@ void policy_free(struct policy *p)
 		free(p->env_set.items[i].name.text);
 		free(p->env_set.items[i].value.text);
 	}
+	for (size_t i = 0; i < p->tiers.count; i++)
+		free_texts(&p->tiers.items[i].paths);
+	free(p->tiers.items);
 	free(p->files.items);
 	free(p->env_set.items);
 	free_texts(&p->owners);

@@ -154,6 +154,35 @@ static int read_rules(struct policy_loader *l, const struct policy_field *f,
 	}
 }
 
+static int read_tiers(struct policy_loader *l, const struct policy_field *f, struct policy_value *v,
+		      struct policy_tiers *tiers)
+{
+	if (l->event.type != YAML_SEQUENCE_START_EVENT)
+		return read_scalar_value(l, f, &v->value, &v->pos);
+	v->pos = policy_loader_pos(l);
+	for (;;) {
+		struct policy_tier *tier;
+		int err = policy_loader_next(l);
+
+		if (err < 0)
+			return err;
+		if (l->event.type == YAML_SEQUENCE_END_EVENT && tiers->count == 0)
+			return policy_error(
+				l->file, v->pos, l->e,
+				"%s: the list is empty; if nobody has to agree, write 0", f->key);
+		if (l->event.type == YAML_SEQUENCE_END_EVENT)
+			return 0;
+		tier = policy_grow(&tiers->items, &tiers->count, sizeof(*tier));
+		if (!tier)
+			return policy_loader_oom(l);
+		tier->pos = policy_loader_pos(l);
+		policy_schema_init(f->sub, tier);
+		err = read_map(l, "an approval", f->sub, tier);
+		if (err < 0)
+			return err;
+	}
+}
+
 static int read_pairs(struct policy_loader *l, const struct policy_field *f,
 		      struct policy_pairs *pairs)
 {
@@ -211,6 +240,8 @@ static int read_field(struct policy_loader *l, const struct policy_field *f, voi
 		return read_rules(l, f, at);
 	case POLICY_KIND_PAIRS:
 		return read_pairs(l, f, at);
+	case POLICY_KIND_TIERS:
+		return read_tiers(l, f, v, &l->p->tiers);
 	}
 	return -EINVAL;
 }

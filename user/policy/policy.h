@@ -25,7 +25,12 @@
  *   writeback:
  *     paths: ["src/ **"]               globs (user/base/glob.h; written without the blank)
  *     require_exit: 0                  exit status of the command, or any
- *     approvals: 0
+ *     approvals: 0                     of approvers, for whatever changed; or by path, where all
+ *                                      that match hold together and each path needs one:
+ *       - {paths: ["**"], role: approver, count: 1}
+ *       - {paths: [".github/ **"], role: security, count: 2}
+ *     approval_window: 7d              longest life of an approval
+ *     exception_span: 30d              longest life of an exception
  *     unlisted: list                   or refuse
  *     strict: false
  *
@@ -89,6 +94,22 @@ enum policy_unlisted {
 	POLICY_UNLISTED_REFUSE = 1,
 };
 
+/* Who may sign what. X(ID, name) */
+#define POLICY_ROLES(X) \
+	X(PRODUCER, "producer") \
+	X(APPROVER, "approver") \
+	X(SECURITY, "security") \
+	X(POLICY_OWNER, "policy-owner") \
+	X(PLATFORM_OWNER, "platform-owner")
+
+enum policy_role {
+#define WEIR_X(id, name) POLICY_ROLE_##id,
+	POLICY_ROLES(WEIR_X)
+#undef WEIR_X
+};
+
+#define POLICY_APPROVALS_MAX 100 /* signatures that one rule may ask for */
+
 /* require_exit: any */
 #define POLICY_EXIT_ANY 256
 
@@ -105,6 +126,19 @@ struct policy_rules {
 	struct policy_rule *items;
 	size_t count;
 	struct policy_pos pos;
+};
+
+/* So many people of a role for changes of these paths. */
+struct policy_tier {
+	struct policy_texts paths; /* globs, checked */
+	struct policy_value role;  /* enum policy_role */
+	struct policy_value count;
+	struct policy_pos pos;
+};
+
+struct policy_tiers {
+	struct policy_tier *items;
+	size_t count;
 };
 
 struct policy_pair {
@@ -149,7 +183,10 @@ struct policy {
 	struct policy_texts writeback_paths; /* globs, checked */
 	struct policy_value require_exit;    /* 0 to 255, or POLICY_EXIT_ANY */
 	struct policy_value approvals;	     /* pos.line 0: not stated, the gate refuses */
-	struct policy_value unlisted;	     /* enum policy_unlisted */
+	struct policy_tiers tiers;	     /* approvals as a list; then the number says nothing */
+	struct policy_value approval_window_ns;
+	struct policy_value exception_span_ns;
+	struct policy_value unlisted; /* enum policy_unlisted */
 	struct policy_value strict;
 };
 

@@ -109,6 +109,12 @@ bool policy_parse_size(const struct policy_scalar *s, uint64_t *ret_bytes)
 	return parse_units(s, sizes, ret_bytes);
 }
 
+bool policy_parse_count(const struct policy_scalar *s, uint64_t *ret_value)
+{
+	return policy_parse_number(s, ret_value) && *ret_value > 0 &&
+	       *ret_value <= POLICY_APPROVALS_MAX;
+}
+
 bool policy_parse_exit(const struct policy_scalar *s, uint64_t *ret_value)
 {
 	uint64_t value;

@@ -8,9 +8,13 @@
 
 #define AT(member) offsetof(struct policy, member)
 #define RULE(member) offsetof(struct policy_rule, member)
+#define TIER(member) offsetof(struct policy_tier, member)
 
 #define NS_PER_MS 1000000ull
+#define NS_PER_DAY (86400000 * NS_PER_MS)
 #define GRACE_DEFAULT_NS (500 * NS_PER_MS)
+#define WINDOW_DEFAULT_NS (7 * NS_PER_DAY)
+#define SPAN_DEFAULT_NS (30 * NS_PER_DAY)
 
 static const struct policy_choice bools[] = { { "true", 1 }, { "false", 0 }, { 0 } };
 static const struct policy_choice api_versions[] = { { "weir/v1", 1 }, { 0 } };
@@ -27,6 +31,13 @@ static const struct policy_choice leftovers[] = { { "block", POLICY_LEFTOVER_BLO
 static const struct policy_choice unlisted[] = { { "list", POLICY_UNLISTED_LIST },
 						 { "refuse", POLICY_UNLISTED_REFUSE },
 						 { 0 } };
+
+static const struct policy_choice roles[] = {
+#define WEIR_X(id, name) { name, POLICY_ROLE_##id },
+	POLICY_ROLES(WEIR_X)
+#undef WEIR_X
+		{ 0 },
+};
 
 /* WRITE's own bit never stands alone in a policy: the name means all that changes a tree. */
 #define WRITE_MEANS(bits) ((bits) == WEIR_RIGHT_WRITE ? WEIR_RIGHTS_MUTATE : (bits))
@@ -190,11 +201,34 @@ static const struct policy_field rule_fields[] = {
 	{ 0 },
 };
 
+#define WANT_GLOBS "a list of globs, such as [\"src/**\", Makefile]"
+
+static const struct policy_field tier_fields[] = {
+	{ .key = "paths",
+	  .kind = POLICY_KIND_TEXTS,
+	  .offset = TIER(paths),
+	  .required = true,
+	  .want = WANT_GLOBS },
+	CHOICE("role", TIER(role), roles, POLICY_ROLE_APPROVER),
+	PARSED("count", TIER(count), policy_parse_count, "a number from 1 to 100, without quotes",
+	       1),
+	{ 0 },
+};
+
 static const struct policy_field writeback_fields[] = {
-	TEXTS("paths", AT(writeback_paths), "a list of globs, such as [\"src/**\", Makefile]"),
+	TEXTS("paths", AT(writeback_paths), WANT_GLOBS),
 	PARSED("require_exit", AT(require_exit), policy_parse_exit,
 	       "an exit status from 0 to 255, or any", 0),
-	PARSED("approvals", AT(approvals), policy_parse_number, WANT_NUMBER, 0),
+	{ .key = "approvals",
+	  .kind = POLICY_KIND_TIERS,
+	  .offset = AT(approvals),
+	  .sub = tier_fields,
+	  .parse = policy_parse_number,
+	  .want = WANT_NUMBER },
+	PARSED("approval_window", AT(approval_window_ns), policy_parse_duration, WANT_DURATION,
+	       WINDOW_DEFAULT_NS),
+	PARSED("exception_span", AT(exception_span_ns), policy_parse_duration, WANT_DURATION,
+	       SPAN_DEFAULT_NS),
 	CHOICE("unlisted", AT(unlisted), unlisted, POLICY_UNLISTED_LIST),
 	BOOL("strict", AT(strict), 0),
 	{ 0 },

@@ -15,6 +15,7 @@ enum policy_kind {
 	POLICY_KIND_SET,   /* struct policy_value, a list whose values are or-ed */
 	POLICY_KIND_RULES, /* struct policy_rules, maps of `sub` */
 	POLICY_KIND_PAIRS, /* struct policy_pairs */
+	POLICY_KIND_TIERS, /* as VALUE; or a list, maps of `sub`, which go to policy.tiers */
 };
 
 struct policy_choice {
@@ -33,7 +34,7 @@ struct policy_scalar {
 struct policy_field {
 	const char *key; /* NULL ends a table */
 	enum policy_kind kind;
-	size_t offset; /* in struct policy, or struct policy_rule */
+	size_t offset; /* in struct policy, policy_rule or policy_tier */
 	bool required;
 	const struct policy_field *sub;
 	const struct policy_choice *choices; /* of VALUE and SET, if they are names */
@@ -58,6 +59,7 @@ void policy_schema_init(const struct policy_field *fields, void *base);
 bool policy_parse_number(const struct policy_scalar *s, uint64_t *ret_value);
 bool policy_parse_duration(const struct policy_scalar *s, uint64_t *ret_ns);
 bool policy_parse_size(const struct policy_scalar *s, uint64_t *ret_bytes);
+bool policy_parse_count(const struct policy_scalar *s, uint64_t *ret_value);
 bool policy_parse_exit(const struct policy_scalar *s, uint64_t *ret_value);
 
 /* Whether a plain scalar is a null, truth value or number to YAML, thus no text.
