@@ -13,6 +13,7 @@
 
 #include "user/base/cleanup.h"
 #include "user/base/fsio.h"
+#include "user/base/usage.h"
 #include "writeback/command.h"
 #include "writeback/json.h"
 #include "writeback/keeper.h"
@@ -277,7 +278,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		if (!a->run || !a->message)
-			argp_error(state, "%s is missing", a->run ? "-m MSG" : "--run DIR");
+			usage_error(state, "%s is missing", a->run ? "-m MSG" : "--run DIR");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -310,9 +311,7 @@ int command_commit(int argc, char **argv)
 	struct weir_err e = { 0 };
 	int status;
 
-	argp_err_exit_status = GATE_EXIT_USAGE;
-	if (argp_parse(&argp, argc, argv, 0, NULL, &a) != 0)
-		return GATE_EXIT_USAGE;
+	usage_parse(&argp, argc, argv, 0, &a);
 	if (geteuid() != 0) {
 		fprintf(stderr,
 			"weir-gate: must be started as root (it drops privilege by itself)\n");

@@ -11,6 +11,7 @@
 
 #include "user/base/cleanup.h"
 #include "user/base/fsio.h"
+#include "user/base/usage.h"
 #include "writeback/command.h"
 #include "writeback/init.h"
 #include "writeback/keeper.h"
@@ -72,9 +73,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		if (!a->repo)
-			argp_error(state, "--repo DIR is missing");
+			usage_error(state, "--repo DIR is missing");
 		if (!a->agent != !a->public_file)
-			argp_error(state, "--agent and --public go together");
+			usage_error(state, "--agent and --public go together");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -268,9 +269,7 @@ int command_init(int argc, char **argv)
 	struct weir_err e = { 0 };
 	int err;
 
-	argp_err_exit_status = GATE_EXIT_USAGE;
-	if (argp_parse(&argp, argc, argv, 0, NULL, &a) != 0)
-		return GATE_EXIT_USAGE;
+	usage_parse(&argp, argc, argv, 0, &a);
 	if (geteuid() != 0) {
 		fprintf(stderr, "weir-gate: init must be started as root\n");
 		return GATE_EXIT_USAGE;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "user/base/cleanup.h"
+#include "user/base/usage.h"
 #include "user/base/fsio.h"
 #include "user/policy/policy.h"
 #include "writeback/checkout.h"
@@ -70,12 +71,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
-}
-
-static int parse_args(const struct argp *argp, int argc, char **argv, struct args *a)
-{
-	argp_err_exit_status = GATE_EXIT_USAGE;
-	return argp_parse(argp, argc, argv, 0, NULL, a) == 0 ? 0 : GATE_EXIT_USAGE;
 }
 
 static int missing(const char *option)
@@ -218,9 +213,11 @@ int command_nonce(int argc, char **argv)
 	cleanup_config struct gate_config c = { 0 };
 	struct args a = { 0 };
 	struct weir_err e = { 0 };
-	int status = parse_args(&argp, argc, argv, &a);
+	int status;
 
-	if (status || (status = need_root()))
+	usage_parse(&argp, argc, argv, 0, &a);
+	status = need_root();
+	if (status)
 		return status;
 	if (!a.workspace)
 		return missing("--workspace");
@@ -267,9 +264,11 @@ int command_policy(int argc, char **argv)
 	cleanup_config struct gate_config c = { 0 };
 	struct args a = { 0 };
 	struct weir_err e = { 0 };
-	int status = parse_args(&argp, argc, argv, &a);
+	int status;
 
-	if (status || (status = need_root()))
+	usage_parse(&argp, argc, argv, 0, &a);
+	status = need_root();
+	if (status)
 		return status;
 	if (!a.nonce)
 		return missing("--nonce");
@@ -385,9 +384,11 @@ int command_checkout(int argc, char **argv)
 	cleanup_close int dir = -1;
 	struct args a = { 0 };
 	struct weir_err e = { 0 };
-	int status = parse_args(&argp, argc, argv, &a);
+	int status;
 
-	if (status || (status = need_root()))
+	usage_parse(&argp, argc, argv, 0, &a);
+	status = need_root();
+	if (status)
 		return status;
 	if (!a.nonce || !a.into)
 		return missing(a.nonce ? "--into" : "--nonce");

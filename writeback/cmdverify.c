@@ -10,6 +10,7 @@
 
 #include "user/base/cleanup.h"
 #include "user/base/fsio.h"
+#include "user/base/usage.h"
 #include "writeback/command.h"
 #include "writeback/json.h"
 #include "writeback/keeper.h"
@@ -41,12 +42,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_ARG:
 		if (a->commit)
-			argp_error(state, "one commit at a time");
+			usage_error(state, "one commit at a time");
 		a->commit = arg;
 		return 0;
 	case ARGP_KEY_END:
 		if (!a->commit || !a->repo || !a->signers)
-			argp_error(state, "%s is missing",
+			usage_error(state, "%s is missing",
 				   !a->commit ? "COMMIT"
 				   : !a->repo ? "--repo DIR"
 					      : "--signers FILE");
@@ -169,9 +170,7 @@ int command_verify(int argc, char **argv)
 	struct weir_err e = { 0 };
 	int err;
 
-	argp_err_exit_status = GATE_EXIT_USAGE;
-	if (argp_parse(&argp, argc, argv, 0, NULL, &a) != 0)
-		return GATE_EXIT_USAGE;
+	usage_parse(&argp, argc, argv, 0, &a);
 	err = verify(&a, &e);
 	if (fflush(stdout) != 0 && err == 0)
 		err = err_errno(&e, -errno, "writing the output");

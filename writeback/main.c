@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "user/base/cleanup.h"
+#include "user/base/escape.h"
 #include "writeback/command.h"
 #include "writeback/reason.h"
 #include "writeback/version.h"
@@ -25,13 +26,22 @@ static const struct {
 #undef WEIR_X
 };
 
-static int usage(FILE *out)
+static int help(void)
 {
-	fprintf(out, "usage: weir-gate COMMAND [OPTION...]\n\ncommands:\n");
+	printf("usage: weir-gate COMMAND [OPTION...]\n\ncommands:\n");
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
-		fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
-	fprintf(out, "\n`weir-gate COMMAND --help` tells more.\n");
-	return out == stdout && fflush(out) == 0 ? 0 : GATE_EXIT_USAGE;
+		printf("  %-10s %s\n", commands[i].name, commands[i].summary);
+	printf("\n`weir-gate COMMAND --help` tells more.\n");
+	return fflush(stdout) == 0 ? 0 : GATE_EXIT_FAILED;
+}
+
+static int unknown_command(const char *name)
+{
+	char safe[256];
+
+	escape_bytes(name, strnlen(name, 64), safe, sizeof(safe));
+	fprintf(stderr, "weir-gate: there is no command '%s'; `weir-gate help` lists them\n", safe);
+	return GATE_EXIT_USAGE;
 }
 
 /* Descriptors 0 to 2 must be open, so that no file of ours takes their place. */
@@ -50,10 +60,12 @@ int main(int argc, char **argv)
 	    setenv("PATH", "/usr/sbin:/usr/bin:/sbin:/bin", 1) != 0)
 		return GATE_EXIT_FAILED;
 	signal(SIGPIPE, SIG_IGN);
-	if (argc < 2)
-		return usage(stderr);
+	if (argc < 2) {
+		fprintf(stderr, "weir-gate: which command? `weir-gate help` lists them\n");
+		return GATE_EXIT_USAGE;
+	}
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0)
-		return usage(stdout);
+		return help();
 	if (strcmp(argv[1], "--version") == 0) {
 		printf("%s\n", GATE_VERSION);
 		return fflush(stdout) == 0 ? 0 : GATE_EXIT_FAILED;
@@ -64,6 +76,5 @@ int main(int argc, char **argv)
 		argv[1] = (char *)(uintptr_t)commands[i].argv0;
 		return commands[i].run(argc - 1, argv + 1);
 	}
-	fprintf(stderr, "weir-gate: there is no command `%.64s`\n\n", argv[1]);
-	return usage(stderr);
+	return unknown_command(argv[1]);
 }

@@ -3,9 +3,8 @@
 #ifndef WEIR_WRITEBACK_VERSION_H
 #define WEIR_WRITEBACK_VERSION_H
 
-#ifndef WEIR_VERSION
-#define WEIR_VERSION "0.1"
-#endif
+#include "user/base/version.h"
+
 #define GATE_VERSION "weir-gate " WEIR_VERSION
 
 #endif

@@ -15,6 +15,8 @@
 #include "user/base/fsio.h"
 #include "user/cli/cmd.h"
 #include "user/cli/gatecall.h"
+#include "user/cli/runs.h"
+#include "user/cli/say.h"
 #include "user/kern/kern.h"
 #include "user/tree/rundir.h"
 
@@ -83,7 +85,7 @@ static int promote(const struct rundir *run, const char *const *rest, struct wei
 	uint64_t refused = 0;
 	int n = 3, status = 0;
 
-	for (int i = 0; rest[i] && n < GATE_ARGS - 1; i++)
+	for (int i = 0; rest[i]; i++)
 		args[n++] = rest[i];
 	kern_probe(&probe);
 	if (workspace && !probe.enforce)
@@ -103,10 +105,11 @@ static int promote(const struct rundir *run, const char *const *rest, struct wei
 	return status;
 }
 
-static int commit_usage(void)
+#define COMMIT_USAGE "weir commit [RUN] -m MESSAGE [OPTION of weir-gate commit...]"
+
+static int too_many(void)
 {
-	fprintf(stderr,
-		"weir: usage: weir commit [RUN] -m MESSAGE [OPTION of weir-gate commit...]\n");
+	fprintf(stderr, "weir: more than %d arguments for weir-gate\n", GATE_ARGS - 4);
 	return CLI_USAGE;
 }
 
@@ -119,22 +122,21 @@ int cmd_commit(int argc, char **argv)
 	int first = 1, status;
 
 	if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-?") == 0)) {
-		commit_usage();
+		printf("Usage: " COMMIT_USAGE "\n");
 		return CLI_OK;
 	}
 	if (argc > 1 && argv[1][0] != '-')
 		which = argv[first++];
-	if (first == argc)
-		return commit_usage();
-	status = rundir_state(&state, &e);
-	if (status == 0)
-		status = rundir_open(state, which, &run, &e);
+	if (first == argc) {
+		fprintf(stderr, "weir: no message: " COMMIT_USAGE "\n");
+		return CLI_USAGE;
+	}
+	if (argc - first > GATE_ARGS - 4)
+		return too_many();
+	status = runs_open(which, &state, &run, &e);
 	if (status == 0)
 		status = promote(&run, (const char *const *)argv + first, &e);
-	if (status >= 0)
-		return status;
-	fprintf(stderr, "weir: %s\n", e.text);
-	return e.exit_code ? e.exit_code : CLI_FAILED;
+	return status < 0 ? say_error(&e) : status;
 }
 
 int cmd_verify(int argc, char **argv)
@@ -143,11 +145,10 @@ int cmd_verify(int argc, char **argv)
 	struct weir_err e = { 0 };
 	int status;
 
-	for (int i = 1; i < argc && i < GATE_ARGS - 1; i++)
+	if (argc > GATE_ARGS - 4)
+		return too_many();
+	for (int i = 1; i < argc; i++)
 		args[i] = argv[i];
 	status = gate_call(args, NULL, &e);
-	if (status >= 0)
-		return status;
-	fprintf(stderr, "weir: %s\n", e.text);
-	return CLI_FAILED;
+	return status < 0 ? say_error(&e) : status;
 }

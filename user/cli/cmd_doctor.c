@@ -11,6 +11,7 @@
 
 #include "user/base/cleanup.h"
 #include "user/base/fsio.h"
+#include "user/base/usage.h"
 #include "user/cli/cmd.h"
 #include "user/cli/coverage.h"
 #include "user/cli/gatecall.h"
@@ -49,8 +50,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		*json = true;
 		return 0;
 	case ARGP_KEY_ARG:
-		argp_error(state, "takes no arguments");
-		return EINVAL;
+		usage_error(state, "takes no arguments");
 	}
 	return ARGP_ERR_UNKNOWN;
 }
@@ -230,8 +230,7 @@ int cmd_doctor(int argc, char **argv)
 	json_t *o;
 	int status;
 
-	if (argp_parse(&argp, argc, argv, 0, NULL, &as_json))
-		return CLI_USAGE;
+	usage_parse(&argp, argc, argv, 0, &as_json);
 	diagnose(&d);
 	o = doctor_json(&d);
 	if (!as_json && o)

@@ -8,6 +8,7 @@
 
 #include "user/base/cleanup.h"
 #include "user/base/escape.h"
+#include "user/base/usage.h"
 #include "user/cli/cmd.h"
 #include "user/cli/runs.h"
 #include "user/cli/say.h"
@@ -29,8 +30,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		*json = true;
 		return 0;
 	case ARGP_KEY_ARG:
-		argp_error(state, "takes no arguments");
-		return EINVAL;
+		usage_error(state, "takes no arguments");
 	}
 	return ARGP_ERR_UNKNOWN;
 }
@@ -168,7 +168,6 @@ int cmd_list(int argc, char **argv)
 	struct weir_err e = { 0 };
 	bool json = false;
 
-	if (argp_parse(&argp, argc, argv, 0, NULL, &json))
-		return CLI_USAGE;
+	usage_parse(&argp, argc, argv, 0, &json);
 	return list_runs(json, &e);
 }

@@ -11,6 +11,7 @@
 
 #include "user/base/cleanup.h"
 #include "user/base/escape.h"
+#include "user/base/usage.h"
 #include "user/cli/cmd.h"
 #include "user/cli/environ.h"
 #include "user/cli/say.h"
@@ -46,7 +47,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_ARG:
 		if (o->count == ARRAY_SIZE(o->args))
-			argp_error(state, "too many arguments");
+			usage_error(state, "too many arguments");
 		else
 			o->args[o->count++] = arg;
 		return 0;
@@ -216,8 +217,7 @@ int cmd_policy(int argc, char **argv)
 					  NULL };
 	struct policy_options o = { 0 };
 
-	if (argp_parse(&argp, argc, argv, 0, NULL, &o))
-		return CLI_USAGE;
+	usage_parse(&argp, argc, argv, 0, &o);
 	for (size_t i = 0; o.count >= 2 && i < ARRAY_SIZE(verbs); i++)
 		if (strcmp(verbs[i].name, o.args[0]) == 0)
 			return run_verb(&verbs[i], &o);

@@ -12,6 +12,7 @@
 #include "user/base/cleanup.h"
 #include "user/base/escape.h"
 #include "user/base/fsio.h"
+#include "user/base/usage.h"
 #include "user/cli/cmd.h"
 #include "user/cli/runs.h"
 #include "user/cli/say.h"
@@ -50,8 +51,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		*kill = true;
 		return 0;
 	case ARGP_KEY_ARG:
-		argp_error(state, "takes no arguments");
-		return EINVAL;
+		usage_error(state, "takes no arguments");
 	}
 	return ARGP_ERR_UNKNOWN;
 }
@@ -182,8 +182,7 @@ int cmd_recover(int argc, char **argv)
 	struct weir_err e = { 0 };
 	bool kill = false;
 
-	if (argp_parse(&argp, argc, argv, 0, NULL, &kill))
-		return CLI_USAGE;
+	usage_parse(&argp, argc, argv, 0, &kill);
 	if (geteuid() != 0) {
 		err_set(&e, -EPERM, "weir recover needs root: run it with sudo");
 		return say_error(&e);

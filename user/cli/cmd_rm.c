@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* weir rm: runs go, with trace and manifests. Commits that were made of them stay. */
 #include <argp.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "user/base/cleanup.h"
+#include "user/base/usage.h"
 #include "user/cli/cmd.h"
 #include "user/cli/runs.h"
 #include "user/cli/say.h"
@@ -20,8 +20,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		*runs = state->argv + state->next;
 		return 0;
 	case ARGP_KEY_NO_ARGS:
-		argp_error(state, "which run? `weir list` shows them");
-		return EINVAL;
+		usage_error(state, "which run? `weir list` shows them");
 	}
 	return ARGP_ERR_UNKNOWN;
 }
@@ -52,8 +51,7 @@ int cmd_rm(int argc, char **argv)
 	char **runs = NULL;
 	int status = CLI_OK;
 
-	if (argp_parse(&argp, argc, argv, 0, NULL, &runs))
-		return CLI_USAGE;
+	usage_parse(&argp, argc, argv, 0, &runs);
 	for (; runs && *runs; runs++) {
 		int one = remove_run(*runs);
 

@@ -12,6 +12,7 @@
 
 #include "user/base/cleanup.h"
 #include "user/base/fsio.h"
+#include "user/base/usage.h"
 #include "user/cli/cmd.h"
 #include "user/cli/parse.h"
 #include "user/cli/session.h"
@@ -102,14 +103,14 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return parse_size(arg, &o->disk, state, "--disk");
 	case OPT_RING:
 		if (parse_size(arg, &ring, state, "--ring") || (ring & (ring - 1)) || ring < 4096)
-			argp_error(state, "--ring: a power of two from 4K, like 8M");
+			usage_error(state, "--ring: a power of two from 4K, like 8M");
 		o->ring_bytes = ring;
 		return 0;
 	case ARGP_KEY_ARGS:
 		o->argv = state->argv + state->next;
 		return 0;
 	case ARGP_KEY_NO_ARGS:
-		argp_error(state, "no command: weir run [OPTION...] -- COMMAND [ARG...]");
+		usage_error(state, "no command: weir run [OPTION...] -- COMMAND [ARG...]");
 	}
 	return ARGP_ERR_UNKNOWN;
 }
@@ -277,9 +278,7 @@ int cmd_run(int argc, char **argv)
 	struct session s;
 	int status;
 
-	argp_err_exit_status = CLI_USAGE;
-	if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o))
-		return CLI_USAGE;
+	usage_parse(&argp, argc, argv, ARGP_IN_ORDER, &o);
 	kern_probe(&probe);
 	if (!probe.enforce) {
 		fprintf(stderr, "weir: cannot observe: %s\n", probe.missing);

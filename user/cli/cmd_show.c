@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "user/base/cleanup.h"
+#include "user/base/usage.h"
 #include "user/cli/cmd.h"
 #include "user/cli/runs.h"
 #include "user/cli/say.h"
@@ -30,7 +31,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_ARG:
 		if (o->run)
-			argp_error(state, "one run at a time");
+			usage_error(state, "one run at a time");
 		o->run = arg;
 		return 0;
 	}
@@ -72,7 +73,6 @@ int cmd_show(int argc, char **argv)
 	struct show_options o = { 0 };
 	struct weir_err e = { 0 };
 
-	if (argp_parse(&argp, argc, argv, 0, NULL, &o))
-		return CLI_USAGE;
+	usage_parse(&argp, argc, argv, 0, &o);
 	return show(&o, &e);
 }

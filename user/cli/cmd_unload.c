@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* weir unload: the kernel as it was before the first run. */
 #include <argp.h>
-#include <errno.h>
 #include <stdio.h>
 
+#include "user/base/usage.h"
 #include "user/cli/cmd.h"
 #include "user/cli/say.h"
 #include "user/kern/kern.h"
@@ -13,8 +13,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	(void)arg;
 	if (key != ARGP_KEY_ARG)
 		return ARGP_ERR_UNKNOWN;
-	argp_error(state, "takes no arguments");
-	return EINVAL;
+	usage_error(state, "takes no arguments");
 }
 
 int cmd_unload(int argc, char **argv)
@@ -30,8 +29,7 @@ int cmd_unload(int argc, char **argv)
 	};
 	struct weir_err e = { 0 };
 
-	if (argp_parse(&argp, argc, argv, 0, NULL, NULL))
-		return CLI_USAGE;
+	usage_parse(&argp, argc, argv, 0, NULL);
 	if (kern_unload(&e) < 0)
 		return say_error(&e);
 	printf("nothing of weir is left in the kernel\n");

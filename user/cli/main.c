@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* weir: the table of commands, from which dispatch and help come. */
-#include <argp.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "bpf/abi/event.h"
 #include "user/base/cleanup.h"
 #include "user/base/escape.h"
+#include "user/base/version.h"
 #include "user/cli/cmd.h"
-
-#ifndef WEIR_VERSION
-#define WEIR_VERSION "0.1"
-#endif
 
 static const struct cmd commands[] = {
 	{ "run", "run a command under watch and judge what it did", cmd_run },
@@ -90,9 +86,8 @@ int main(int argc, char **argv)
 {
 	const struct cmd *cmd;
 
-	argp_err_exit_status = CLI_USAGE;
 	if (argc < 2) {
-		print_help(stderr);
+		fprintf(stderr, "weir: which command? `weir help` lists them\n");
 		return CLI_USAGE;
 	}
 	if (strcmp(argv[1], "help") == 0)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "user/base/cleanup.h"
+#include "user/base/usage.h"
 
 error_t parse_time(const char *text, uint64_t *ret_ns, struct argp_state *state, const char *option)
 {
@@ -22,8 +23,7 @@ error_t parse_time(const char *text, uint64_t *ret_ns, struct argp_state *state,
 			return 0;
 		}
 	}
-	argp_error(state, "%s: %s is no time: say 250ms, 0.5s, 10m or 2h", option, text);
-	return EINVAL;
+	usage_error(state, "%s: %s is no time: say 250ms, 0.5s, 10m or 2h", option, text);
 }
 
 error_t parse_size(const char *text, uint64_t *ret_size, struct argp_state *state,
@@ -42,8 +42,7 @@ error_t parse_size(const char *text, uint64_t *ret_size, struct argp_state *stat
 		shift = 10 * (unsigned int)(unit - units + 1);
 	if (errno || end == text || *text == '-' || (*end && (!unit || end[1])) ||
 	    value > UINT64_MAX >> shift) {
-		argp_error(state, "%s: %s is no size: say 4096, 512K, 64M or 4G", option, text);
-		return EINVAL;
+		usage_error(state, "%s: %s is no size: say 4096, 512K, 64M or 4G", option, text);
 	}
 	*ret_size = value << shift;
 	return 0;
