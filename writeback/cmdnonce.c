@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "user/base/cleanup.h"
-#include "user/base/usage.h"
 #include "user/base/fsio.h"
+#include "user/base/usage.h"
 #include "user/policy/policy.h"
 #include "writeback/checkout.h"
 #include "writeback/command.h"

@@ -48,9 +48,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (!a->commit || !a->repo || !a->signers)
 			usage_error(state, "%s is missing",
-				   !a->commit ? "COMMIT"
-				   : !a->repo ? "--repo DIR"
-					      : "--signers FILE");
+				    !a->commit ? "COMMIT"
+				    : !a->repo ? "--repo DIR"
+					       : "--signers FILE");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

@@ -111,6 +111,68 @@ static void t_outside(void **state)
 		      "    allow: [write]\n");
 }
 
+/* The workspace has its own rule, whatever happens around it. */
+static void t_around_the_workspace(void **state)
+{
+	static const struct policy_want beside[] = {
+		{ "/lab/out.txt", CREATE }, { "/lab/a", WRITE },     { "/lab/b", WRITE },
+		{ "/lab/c", WRITE },	    { "/lab/ws/x", CREATE }, { "/lab/tmp/t", CREATE },
+	};
+	static const struct policy_want itself[] = {
+		{ "/lab/ws", CREATE | DELETE },
+		{ "/lab/ws.old", CREATE },
+	};
+	static const struct policy_want programs[] = {
+		{ "/usr/bin/gcc", EXEC },
+		{ "/usr/src/ws/conftest", EXEC },
+		{ "/usr/src/ws/x", WRITE },
+		{ "/usr/src/other/x", WRITE },
+	};
+	static const struct policy_env in_usr = { "/usr/src/ws", "/home/u", "/tmp/t" };
+	cleanup_buf struct buf b = { 0 };
+
+	(void)state;
+	EXPECT(beside, "files:\n"
+		       "  - path: /lab/a\n"
+		       "    allow: [write]\n"
+		       "  - path: /lab/b\n"
+		       "    allow: [write]\n"
+		       "  - path: /lab/c\n"
+		       "    allow: [write]\n"
+		       "  # must exist before the run; consider whether it should be changed\n"
+		       "  - path: /lab/out.txt\n"
+		       "    allow: [write]\n"
+		       "  - path: ${TMPDIR}\n"
+		       "    allow: [write]\n"
+		       "  - path: ${WORKSPACE}\n"
+		       "    allow: [write]\n");
+	EXPECT(itself, "files:\n"
+		       "  - path: ${WORKSPACE}\n"
+		       "    allow: [write]\n"
+		       "  # must exist before the run; consider whether it should be changed\n"
+		       "  - path: /lab/ws.old\n"
+		       "    allow: [write]\n");
+	assert_int_equal(policy_suggest(programs, 1, &in_usr, &b), 0);
+	assert_int_equal(policy_suggest(programs, 2, &in_usr, &b), 0);
+	assert_string_equal(buf_str(&b), "files:\n"
+					 "  - path: /usr\n"
+					 "    allow: [exec]\n"
+					 "files:\n"
+					 "  - path: /usr\n"
+					 "    allow: [exec]\n"
+					 "  - path: ${WORKSPACE}\n"
+					 "    allow: [exec]\n");
+	buf_done(&b);
+	assert_int_equal(policy_suggest(programs, 4, &in_usr, &b), 0);
+	assert_string_equal(buf_str(&b), "files:\n"
+					 "  - path: /usr\n"
+					 "    allow: [exec]\n"
+					 "  - path: /usr/src/other/x\n"
+					 "    allow: [write]\n"
+					 "  - path: ${WORKSPACE}\n"
+					 "    allow: [write, exec]\n");
+}
+
 static void t_control(void **state)
 {
 	static const struct policy_want wants[] = {
@@ -162,9 +224,8 @@ static void t_hostile_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(t_own_places),
-		cmocka_unit_test(t_outside),
-		cmocka_unit_test(t_control),
+		cmocka_unit_test(t_own_places),		  cmocka_unit_test(t_outside),
+		cmocka_unit_test(t_around_the_workspace), cmocka_unit_test(t_control),
 		cmocka_unit_test(t_hostile_names),
 	};
 

@@ -55,11 +55,14 @@ static size_t dir_len(const char *path, size_t len)
 	return len > 1 ? len - 1 : len;
 }
 
+/* What holds the workspace is as broad: its other contents are nothing that the run is about. */
 static bool is_broad(const struct lines *l, const char *path, size_t len)
 {
 	cleanup_free char *dir = strndup(path, len ? len : 1);
+	const char *workspace = l->env->workspace;
 
-	return !dir || policy_path_is_broad(dir, l->env);
+	return !dir || policy_path_is_broad(dir, l->env) ||
+	       (workspace && policy_path_is_below(workspace, dir));
 }
 
 /* Whether a policy can spell the path: UTF-8, no wildcards, nothing like a variable. */
@@ -187,6 +190,13 @@ static void join_siblings(struct lines *l)
 	}
 }
 
+/* The workspace and the temporary directory are named in any case. */
+static bool is_own_root(const struct lines *l, const char *path)
+{
+	return (l->env->workspace && strcmp(path, l->env->workspace) == 0) ||
+	       (l->env->tmpdir && strcmp(path, l->env->tmpdir) == 0);
+}
+
 /* What a directory's line covers needs none of its own. */
 static void drop_covered(struct lines *l)
 {
@@ -195,8 +205,8 @@ static void drop_covered(struct lines *l)
 	for (size_t i = 0; i < l->count; i++) {
 		struct line *line = &l->items[i];
 
-		if (dir && !line->alone && policy_path_is_below(line->path, dir->path) &&
-		    !(line->rights & ~dir->rights))
+		if (dir && !line->alone && !is_own_root(l, line->path) &&
+		    policy_path_is_below(line->path, dir->path) && !(line->rights & ~dir->rights))
 			line->gone = true;
 		else if (line->dir && !line->alone)
 			dir = line;

@@ -16,8 +16,9 @@ struct policy_want {
  * Grouping: everything below the workspace or TMPDIR is one rule each; new and removed
  * names ask for their directory; several files of one directory are its rule; programs of
  * the system are /usr and the like. Never proposes a grant that policy_compile calls
- * broad: there each path stands alone, with a remark that it must exist first. Control
- * names stand alone. Names that YAML can't hold stand as a comment.
+ * broad, nor one of a directory that holds the workspace: there each path stands alone, with
+ * a remark that it must exist first. The workspace's own line never goes into another's.
+ * Control names stand alone. Names that YAML can't hold stand as a comment.
  * Appends nothing if count is 0. Borrows: wants, env. Returns: as buf_add. */
 int policy_suggest(const struct policy_want *wants, size_t count, const struct policy_env *env,
 		   struct buf *b);
