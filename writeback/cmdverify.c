@@ -16,6 +16,7 @@
 #include "writeback/keeper.h"
 #include "writeback/priv.h"
 #include "writeback/reason.h"
+#include "writeback/revision.h"
 #include "writeback/signers.h"
 #include "writeback/verify.h"
 
@@ -57,20 +58,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-/* A full id, or a branch by name. */
-static int find_commit(const struct repo *r, const char *name, git_oid *ret_oid, struct weir_err *e)
-{
-	cleanup_free char *ref = NULL;
-
-	if (strlen(name) == OID_HEX - 1 && strspn(name, "0123456789abcdef") == OID_HEX - 1)
-		return git_oid_fromstr(ret_oid, name) < 0 ? repo_error(e, name) : 0;
-	if (asprintf(&ref, "%s%s", strncmp(name, "refs/", 5) ? "refs/heads/" : "", name) < 0) {
-		ref = NULL;
-		return err_errno(e, -ENOMEM, "%s", name);
-	}
-	return repo_read_ref(r, ref, ret_oid, e);
-}
-
 static int print_json(const struct verify *v, int err, const struct weir_err *e)
 {
 	cleanup_buf struct buf text = { 0 };
@@ -108,6 +95,15 @@ static void print_text(const struct verify *v, int err)
 	printf("good  %s, signed by %s\n", hex, buf_str(&v->principal));
 }
 
+static int check_repository(const char *path, struct weir_err *e)
+{
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		return err_errno(e, -errno, "repository %s", path);
+	return S_ISDIR(st.st_mode) ? 0 : err_set(e, -ENOTDIR, "repository %s: no directory", path);
+}
+
 static int drop(const char *path, struct weir_err *e)
 {
 	struct stat st;
@@ -127,7 +123,12 @@ static int verify(const struct args *a, struct weir_err *e)
 	int err = fsio_read_file(AT_FDCWD, a->signers, SIGNERS_MAX, &signers, e);
 
 	if (err == 0)
-		err = drop(a->repo, e);
+		err = check_repository(a->repo, e);
+	if (err < 0) {
+		e->exit_code = GATE_EXIT_USAGE;
+		return err;
+	}
+	err = drop(a->repo, e);
 	if (err == 0)
 		err = repo_start(e);
 	/* reading objects runs nothing, whoever owns them */
@@ -136,7 +137,7 @@ static int verify(const struct args *a, struct weir_err *e)
 	if (err == 0)
 		err = repo_open(a->repo, false, &repo, e);
 	if (err == 0)
-		err = find_commit(&repo, a->commit, &v.commit, e);
+		err = revision_find(&repo, a->commit, &v.commit, e);
 	if (err < 0)
 		return err;
 	v.signers = buf_str(&signers);

@@ -4,7 +4,8 @@
  * outside the repository is read, the owner is checked, nothing is searched for upwards,
  * and whatever lends objects or history from elsewhere is refused: alternates, grafts,
  * replace refs, shallow, commondir, SHA-256. Only plain reads of objects and refs, hashing and
- * writing of loose objects are used: no index, no workdir, no transport, no revparse.
+ * writing of loose objects are used: no index, no workdir, no transport; revparse only from
+ * an id onwards (writeback/revision.h).
  */
 #ifndef WEIR_WRITEBACK_REPO_H
 #define WEIR_WRITEBACK_REPO_H

@@ -110,10 +110,42 @@ EOT
 
 t "usage and missing things" <<'EOT'
 promoted
-s=0; "$GATE" verify main --repo $R 2>err || s=$?; [ $s = 2 ]; grep -q -- --signers err
-s=0; "$GATE" verify nosuch --repo $R --signers $S 2>err || s=$?; [ $s = 125 ]; grep -q 'no ref refs/heads/nosuch' err
-s=0; "$GATE" verify main --repo $R --signers /nonexistent 2>err || s=$?; [ $s = 125 ]; grep -q /nonexistent err
-s=0; "$GATE" frobnicate 2>err || s=$?; [ $s = 2 ]; grep -q 'no command' err
+bad() { local s=0; "$GATE" "${@:2}" >out 2>err || s=$?; [ $s = 2 ] || fail "status $s: $(cat err)"
+	[ "$(wc -l <err)" = 1 ] && grep -q -- "$1" err || fail "no '$1' in one line: $(cat err)"; }
+bad --signers verify main --repo $R; bad COMMIT verify --repo $R --signers $S; bad /nonexistent verify main --repo $R --signers /nonexistent
+bad /nonexistent verify main --repo /nonexistent --signers $S; bad 'no directory' verify main --repo $S --signers $S
+bad 'no command' frobnicate; bad 'which command' ; bad 'no option --frob' verify --frob; bad 'needs a value' verify --repo
+bad 'one commit' verify a b --repo $R --signers $S; bad 'too many' commit x; bad 'takes no value' verify --json=1
+EOT
+
+t "names of commits: HEAD, tags, abbreviations, steps" <<'EOT'
+promoted
+good() { verify "$1" | grep -q "^good  $GOOD, " || fail "$1"; }
+git -C $R tag light $GOOD; git -C $R tag -a -m x heavy $GOOD; git -C $R branch side $GOOD
+for n in HEAD @ refs/heads/main refs/tags/heavy light heavy heavy^{} heavy^{commit} main^0 HEAD~0 side tags/light heads/main ${GOOD:0:12} ${GOOD:0:7}^0; do good "$n"; done
+git -C $R pack-refs --all; for n in HEAD main heavy light; do good $n; done
+breaks signature 'no signature' main~1; breaks signature 'no signature' HEAD^; breaks signature 'no signature' "$BASE"
+EOT
+
+t "names that are no commit, or mean two things" <<'EOT'
+promoted
+no() { local s=0; "$GATE" verify "$1" --repo $R --signers $S >out 2>err || s=$?; [ $s = 2 ] || fail "$1: status $s: $(cat err)"
+	[ "$(wc -l <err)" = 1 ] && grep -q -- "$2" err || fail "$1: no '$2' in: $(cat err)"; }
+no nosuch "no branch, tag or object 'nosuch'"; no deadbeef 'no branch'; no '' 'names no commit'; no -x 'no option'
+no main:src 'names no commit'; no 'main@{0}' 'names no commit'; no '@{u}' 'names no commit'; no ':/change' 'names no commit'
+no 'main^{tree}' 'names no commit'; no main~99 'leads to no commit'; no $(git -C $R rev-parse main^{tree}) 'is no commit'; no config 'no branch'
+no ../x 'no branch'; no "$(printf '%2000s' x | tr ' ' a)" 'more than'; no "$(printf 'a\033b')" 'a.x1bb'
+git -C $R tag main $BASE; no main 'ambiguous: it means refs/tags/main'; verify heads/main >/dev/null; verify refs/heads/main >/dev/null; git -C $R tag -d main >/dev/null
+git -C $R update-ref refs/heads/${GOOD:0:8} $BASE; no ${GOOD:0:8} ambiguous; verify $GOOD >/dev/null; git -C $R update-ref -d refs/heads/${GOOD:0:8}
+mkdir many; for i in {1..1000}; do echo $i >many/$i; done; (cd many; ls | git --git-dir $R hash-object -w --stdin-paths) >ids
+p=$(cut -c1-4 ids | sort | uniq -d | head -1); [ -n "$p" ]; no $p 'beginning of several ids'
+EOT
+
+t "refs that lead out of the repository are not followed" <<'EOT'
+promoted
+echo $GOOD >outside; ln -s $LAB/outside $R/refs/heads/link; must_refuse repository 'symbolic link' verify link
+ln -s $LAB $R/refs/heads/dir; must_refuse repository 'symbolic link' verify dir/outside; rm $R/refs/heads/{link,dir}
+echo 'ref: ../../outside' >$R/refs/heads/up; s=0; verify up >out 2>err || s=$?; [ $s != 0 ]; not grep -q "$GOOD" out
 EOT
 
 done_testing
