@@ -197,6 +197,8 @@ int session_finish(struct session *s, enum verdict_value *ret_verdict, struct we
 	if (hash_after(s, &doubt) < 0)
 		session_doubt(s, "hashing the workspace: %s", doubt.text);
 	session_prove(s, "at the end");
+	if (kern_check(s->kern, &doubt) < 0)
+		session_doubt(s, "at the end: %s", doubt.text);
 	drain(s);
 	pipe_settle(&s->pipe);
 	settle(s, &run);

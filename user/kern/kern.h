@@ -55,6 +55,10 @@ struct kern {
  * Gives: *ret_kern for kern_close. Returns: 0 or a negative errno with what is missing. */
 int kern_open(const char *without, struct kern **ret_kern, struct weir_err *e);
 
+/* Whether everything is still attached: what is pinned is. Returns: 0; -ENOENT, and e names
+ * what somebody removed. Borrows: k. */
+int kern_check(const struct kern *k, struct weir_err *e);
+
 /* Closes descriptors and mappings; pins stay. NULL is fine. */
 void kern_close(struct kern *k);
 

@@ -224,13 +224,13 @@ static int mount_bpffs(struct weir_err *e)
 
 static int load_locked(struct kern *k, const char *without, struct weir_err *e)
 {
+	struct weir_err why = { 0 };
 	int err = 0;
 
-	if (!pins_complete(k)) {
-		cleanup_close int root = open(KERN_PIN_ROOT, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-		if (root >= 0)
-			fsio_remove_tree(root, strrchr(k->pins, '/') + 1, NULL);
+	if (pins_check(k, &why) < 0) {
+		err = pins_clear(k, &why, e);
+		if (err < 0)
+			return err;
 		pins_remove_others(strrchr(k->pins, '/') + 1, NULL);
 		err = load_new(k, without, e);
 	}
@@ -285,6 +285,11 @@ int kern_open(const char *without, struct kern **ret_kern, struct weir_err *e)
 	}
 	*ret_kern = k;
 	return 0;
+}
+
+int kern_check(const struct kern *k, struct weir_err *e)
+{
+	return pins_check(k, e);
 }
 
 void kern_close(struct kern *k)

@@ -4,6 +4,7 @@
 #include <bpf/bpf.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -15,6 +16,26 @@
 #include "user/base/digest.h"
 #include "user/base/fsio.h"
 #include "user/event/names.h"
+
+/* What the collector uses of its pins, and where it keeps the descriptor. */
+static const struct {
+	const char *name;
+	size_t fd; /* in struct kern */
+} pins[] = {
+	{ "maps/weir_tasks", offsetof(struct kern, tasks_fd) },
+	{ "maps/weir_runs", offsetof(struct kern, runs_fd) },
+	{ "maps/weir_host", offsetof(struct kern, host_fd) },
+	{ "maps/weir_rules", offsetof(struct kern, rules_fd) },
+	{ "maps/weir_names", offsetof(struct kern, names_fd) },
+	{ "maps/weir_bloom", offsetof(struct kern, bloom_fd) },
+	{ "maps/weir_supers", offsetof(struct kern, supers_fd) },
+	{ "maps/weir_creds", offsetof(struct kern, creds_fd) },
+	{ "maps/weir_control", offsetof(struct kern, control_fd) },
+	{ "maps/weir_rings", offsetof(struct kern, rings_fd) },
+	{ "maps/weir_links", offsetof(struct kern, links_fd) },
+	{ "bind", offsetof(struct kern, bind_fd) },
+	{ "adopt", offsetof(struct kern, adopt_fd) },
+};
 
 static int open_pin(struct kern *k, const char *name, int *ret_fd, struct weir_err *e)
 {
@@ -31,27 +52,8 @@ static int open_pin(struct kern *k, const char *name, int *ret_fd, struct weir_e
 
 int pins_open(struct kern *k, struct weir_err *e)
 {
-	const struct {
-		const char *name;
-		int *fd;
-	} pins[] = {
-		{ "maps/weir_tasks", &k->tasks_fd },
-		{ "maps/weir_runs", &k->runs_fd },
-		{ "maps/weir_host", &k->host_fd },
-		{ "maps/weir_rules", &k->rules_fd },
-		{ "maps/weir_names", &k->names_fd },
-		{ "maps/weir_bloom", &k->bloom_fd },
-		{ "maps/weir_supers", &k->supers_fd },
-		{ "maps/weir_creds", &k->creds_fd },
-		{ "maps/weir_control", &k->control_fd },
-		{ "maps/weir_rings", &k->rings_fd },
-		{ "maps/weir_links", &k->links_fd },
-		{ "bind", &k->bind_fd },
-		{ "adopt", &k->adopt_fd },
-	};
-
 	for (size_t i = 0; i < ARRAY_SIZE(pins); i++) {
-		int err = open_pin(k, pins[i].name, pins[i].fd, e);
+		int err = open_pin(k, pins[i].name, (int *)((char *)k + pins[i].fd), e);
 
 		if (err < 0)
 			return err;
@@ -83,15 +85,20 @@ struct weir_run *kern_run(struct kern *k, uint32_t slot)
 	return (struct weir_run *)((char *)k->runs + slot * k->run_stride);
 }
 
+static bool is_there(const struct kern *k, const char *part, const char *name)
+{
+	char path[256];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/%s%s", k->pins, part, name);
+	return stat(path, &st) == 0;
+}
+
 /* What is attached is what is pinned. */
 void pins_coverage(struct kern *k)
 {
 	for (unsigned int i = 0; i < WEIR_HOOK_COUNT; i++) {
-		char path[256];
-		struct stat st;
-
-		snprintf(path, sizeof(path), "%s/links/%s", k->pins, names_hook(i));
-		if (stat(path, &st) < 0) {
+		if (!is_there(k, "links/", names_hook(i))) {
 			k->hooks[i].source = KERN_SOURCE_MISSING;
 			continue;
 		}
@@ -105,16 +112,19 @@ void pins_coverage(struct kern *k)
 	}
 }
 
-/* Hooks that the running kernel doesn't have are remembered beside the pins as an empty
- * directory, since bpffs holds nothing else. */
+/* Hooks that have no link are remembered beside the pins as an empty directory, since bpffs
+ * holds nothing else: those that the running kernel doesn't have, and those left out. */
 int pins_finish(struct kern *k, struct weir_err *e)
 {
 	char path[256];
 
 	for (unsigned int i = 0; i < WEIR_HOOK_COUNT; i++) {
-		if (k->hooks[i].source != KERN_SOURCE_ABSENT)
+		bool absent = k->hooks[i].source == KERN_SOURCE_ABSENT;
+
+		if (is_there(k, "links/", names_hook(i)))
 			continue;
-		snprintf(path, sizeof(path), "%s/absent-%s", k->pins, names_hook(i));
+		snprintf(path, sizeof(path), "%s/%s-%s", k->pins, absent ? "absent" : "left",
+			 names_hook(i));
 		if (mkdir(path, 0700) < 0 && errno != EEXIST)
 			return err_errno(e, -errno, "%s", path);
 	}
@@ -126,23 +136,32 @@ int pins_finish(struct kern *k, struct weir_err *e)
 
 void pins_recall(struct kern *k)
 {
-	for (unsigned int i = 0; i < WEIR_HOOK_COUNT; i++) {
-		char path[256];
-		struct stat st;
-
-		snprintf(path, sizeof(path), "%s/absent-%s", k->pins, names_hook(i));
-		if (k->hooks[i].source == KERN_SOURCE_MISSING && stat(path, &st) == 0)
+	for (unsigned int i = 0; i < WEIR_HOOK_COUNT; i++)
+		if (k->hooks[i].source == KERN_SOURCE_MISSING &&
+		    is_there(k, "absent-", names_hook(i)))
 			k->hooks[i].source = KERN_SOURCE_ABSENT;
-	}
 }
 
-bool pins_complete(struct kern *k)
+static int gone(const struct kern *k, const char *part, const char *name, struct weir_err *e)
 {
-	char path[256];
-	struct stat st;
+	return err_set(e, -ENOENT, "%s/%s%s is gone", k->pins, part, name);
+}
 
-	snprintf(path, sizeof(path), "%s/complete", k->pins);
-	return stat(path, &st) == 0;
+int pins_check(const struct kern *k, struct weir_err *e)
+{
+	if (!is_there(k, "complete", ""))
+		return gone(k, "complete", "", e);
+	for (size_t i = 0; i < ARRAY_SIZE(pins); i++)
+		if (!is_there(k, pins[i].name, ""))
+			return gone(k, pins[i].name, "", e);
+	for (unsigned int i = 0; i < WEIR_HOOK_COUNT; i++) {
+		const char *hook = names_hook(i);
+
+		if (!is_there(k, "links/", hook) && !is_there(k, "absent-", hook) &&
+		    !is_there(k, "left-", hook))
+			return gone(k, "links/", hook, e);
+	}
+	return 0;
 }
 
 /* Name of this build's pins: object, kernel, known overlay type, what is left out. */
@@ -168,19 +187,37 @@ int pins_name(struct kern *k, const void *bytes, size_t size, const char *withou
 	return 0;
 }
 
-/* Does a build's pin directory hold an active run? */
-static bool is_in_use(const char *dir)
+int pins_in_use(const char *build)
 {
 	char path[256];
 	struct weir_host host = { 0 };
 	uint32_t zero = 0;
 	cleanup_close int fd = -1;
 
-	snprintf(path, sizeof(path), "%s/%s/maps/weir_host", KERN_PIN_ROOT, dir);
+	snprintf(path, sizeof(path), "%s/%s/maps/weir_host", KERN_PIN_ROOT, build);
 	fd = bpf_obj_get(path);
 	if (fd < 0 || bpf_map_lookup_elem(fd, &zero, &host) < 0)
-		return false;
+		return -errno;
 	return host.runs != 0;
+}
+
+int pins_clear(const struct kern *k, const struct weir_err *why, struct weir_err *e)
+{
+	const char *build = strrchr(k->pins, '/') + 1;
+	cleanup_close int root = open(KERN_PIN_ROOT, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int used = pins_in_use(build);
+
+	if (used > 0)
+		return err_set(e, -EBUSY,
+			       "%s while a run is active: try again after its end (`weir recover` "
+			       "after a crash)",
+			       why->text);
+	if (used < 0 && is_there(k, "complete", ""))
+		return err_set(e, -ENOENT,
+			       "%s, so that nobody can tell whether a run is active: when none is, "
+			       "`weir unload` clears up",
+			       why->text);
+	return root < 0 ? 0 : fsio_remove_tree(root, build, e);
 }
 
 /* Removes the pins of other builds; keep may be NULL. */
@@ -196,7 +233,7 @@ int pins_remove_others(const char *keep, struct weir_err *e)
 
 		if (entry->d_name[0] == '.' || (keep && strcmp(entry->d_name, keep) == 0))
 			continue;
-		if (is_in_use(entry->d_name)) {
+		if (pins_in_use(entry->d_name) > 0) {
 			if (keep)
 				continue;
 			return err_set(e, -EBUSY,

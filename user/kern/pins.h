@@ -6,7 +6,11 @@
  *   maps/NAME       all maps
  *   bind, adopt     programs that the collector runs itself
  *   absent-HOOK/    an empty directory for a hook that this kernel does not have
+ *   left-HOOK/      the same for one that was left out
  *   complete/       an empty directory, made last: without it the rest is thrown away
+ *
+ * If any of these is gone (somebody removed it), the next start makes all anew, or refuses
+ * while a run may be using them.
  */
 #ifndef WEIR_KERN_PINS_H
 #define WEIR_KERN_PINS_H
@@ -23,8 +27,17 @@
 int pins_name(struct kern *k, const void *bytes, size_t size, const char *without,
 	      struct weir_err *e);
 
-/* Returns: whether all pins of this build are there. */
-bool pins_complete(struct kern *k);
+/* Whether all pins of this build are there. Returns: 0; -ENOENT, and e names the first that
+ * is gone. Borrows: k. */
+int pins_check(const struct kern *k, struct weir_err *e);
+
+/* Whether a run is active in a build. Returns: 1, 0, or a negative errno when the map that
+ * says so is gone. Borrows: build. */
+int pins_in_use(const char *build);
+
+/* Removes the pins of this build, which are not whole (why, of pins_check). Returns: 0; -EBUSY
+ * or -ENOENT when a run is active there or may be; a negative errno. Borrows: all. */
+int pins_clear(const struct kern *k, const struct weir_err *why, struct weir_err *e);
 
 /* Opens maps and programs, and maps the shared arrays. Returns: 0 or a negative errno. */
 int pins_open(struct kern *k, struct weir_err *e);
@@ -34,7 +47,7 @@ int pins_map(struct kern *k, struct weir_err *e);
 void pins_coverage(struct kern *k);
 void pins_recall(struct kern *k);
 
-/* Notes the absent hooks and that all is there. Returns: 0 or a negative errno. */
+/* Notes the hooks without a link and that all is there. Returns: 0 or a negative errno. */
 int pins_finish(struct kern *k, struct weir_err *e);
 
 /* Removes the pins of other builds that no run uses; keep NULL: of all builds.

@@ -15,7 +15,9 @@
 #include <unistd.h>
 
 #include "user/base/cleanup.h"
+#include "user/base/fsio.h"
 #include "user/kern/kern.h"
+#include "user/kern/pins.h"
 
 #define PAGE 4096u
 /* A slot that was taken belongs to its collector at once; longer than this means that the
@@ -294,15 +296,36 @@ static int recover_slot(struct pins *p, uint32_t slot, bool kill, unsigned int t
 	return 0;
 }
 
+/* Whoever loads programs holds the lock until they are complete. */
+static int remove_incomplete(const char *build, kern_stale_fn *fn, void *arg, struct weir_err *e)
+{
+	const struct kern_stale stale = { .build = build, .pins = true, .freed = true };
+	cleanup_close int lock = open(KERN_LOCK_FILE, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	cleanup_close int root = open(KERN_PIN_ROOT, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	char path[300];
+	struct stat st;
+	int err;
+
+	if (lock < 0 || flock(lock, LOCK_EX) < 0)
+		return err_errno(e, -errno, "%s", KERN_LOCK_FILE);
+	snprintf(path, sizeof(path), "%s/complete", build);
+	if (root < 0 || fstatat(root, build, &st, 0) < 0 || fstatat(root, path, &st, 0) == 0 ||
+	    pins_in_use(build) > 0)
+		return 0;
+	err = fsio_remove_tree(root, build, e);
+	if (err == 0)
+		fn(&stale, arg);
+	return err;
+}
+
 static int recover_build(const char *build, bool kill, unsigned int timeout_ms, kern_stale_fn *fn,
 			 void *arg, struct weir_err *e)
 {
 	struct pins p;
 	int err = open_pins(build, &p), left = 0;
 
-	/* pins that were never complete hold no run; the next load replaces them */
 	if (err == -ENOENT)
-		return 0;
+		return remove_incomplete(build, fn, arg, e);
 	if (err == -EPROTO)
 		return err_set(e, err,
 			       "%s/%s is of a weir with another layout: recover with that one",
@@ -321,6 +344,8 @@ static int recover_build(const char *build, bool kill, unsigned int timeout_ms, 
 		fn(&stale, arg);
 	}
 	close_pins(&p);
+	if (err == 0)
+		err = remove_incomplete(build, fn, arg, e);
 	return err < 0 ? err : left;
 }
 

@@ -2,7 +2,8 @@
 /*
  * Slots whose collector is gone: it crashed, or ended while members could not be killed.
  * Until somebody looks, their members are denied everything, and their pins stay.
- * Pins of other builds are looked at as well, as far as their layout is this one's.
+ * Pins of other builds are looked at as well, as far as their layout is this one's. Pins that
+ * a crash left incomplete are removed.
  */
 #ifndef WEIR_KERN_RECOVER_H
 #define WEIR_KERN_RECOVER_H
@@ -17,6 +18,7 @@
 
 struct kern_stale {
 	const char *build; /* name of the pins' directory */
+	bool pins;	   /* it was never complete and is gone now; nothing of the rest counts */
 	uint32_t slot;
 	uint64_t live;			/* members left, before anything was done */
 	uint32_t pids[KERN_STALE_PIDS]; /* some of them, 0: no more */
@@ -26,7 +28,8 @@ struct kern_stale {
 typedef void kern_stale_fn(const struct kern_stale *stale, void *arg);
 
 /* Frees each stale slot without members; with kill, ends the members first, waiting
- * timeout_ms for each slot. Calls fn for each stale slot. Loads nothing.
+ * timeout_ms for each slot. Calls fn for each stale slot, and for pins that were never
+ * complete. Loads nothing.
  * Returns: stale slots that are left, or a negative errno. Borrows: arg. */
 int kern_recover(bool kill, unsigned int timeout_ms, kern_stale_fn *fn, void *arg,
 		 struct weir_err *e);
