@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash disable=SC2034
-# lib.sh: what the system tests share. They run as root inside the test VM, under prove:
+# lib.sh: what the system tests share. They run as root inside the test VM, under prove
+# (tests/cli uses it outside, with another WEIR_LAB):
 #
 #	tests/vm/run -k 6.1 -- sh -c 'prove /share/weir/tests/system/*.t'
 #
@@ -8,7 +9,7 @@
 # business), policy.yaml. Nothing that a test leaves there matters to another file.
 set -u
 state=${WEIR_STATE:-/var/lib/weir}
-lab=/lab/$(basename "$0" .t)
+lab=${WEIR_LAB:-/lab}/$(basename "$0" .t)
 ws=$lab/ws
 out=$lab/out
 policy=$lab/policy.yaml

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "user/base/cleanup.h"
@@ -20,6 +22,8 @@
 
 #define KILL_MS 10000
 #define CGROUPS "/sys/fs/cgroup/weir"
+/* A new run locks its checkout at once; what has no lock after this has none coming. */
+#define SETTLE_SECONDS 60
 
 enum {
 	OPT_KILL = 256
@@ -60,6 +64,11 @@ static void on_stale(const struct kern_stale *stale, void *arg)
 {
 	struct recovery *r = arg;
 
+	if (stale->pins) {
+		r->done++;
+		printf("pins %s: never complete; removed\n", stale->build);
+		return;
+	}
 	if (stale->freed) {
 		r->done++;
 		printf("slot %u: its collector is gone; freed", stale->slot);
@@ -125,20 +134,53 @@ static int remove_tree(int dirfd, const char *id)
 	return fsio_remove_tree(dirfd, id, NULL);
 }
 
-/* What dead runs left in a directory, under their ids. */
-static void clear_directory(const char *path, const struct rundir_locks *locks, remove_fn *remove,
-			    struct recovery *r)
+/* Where dead runs leave something under their ids. */
+struct place {
+	const char *path;
+	const char *what; /* for people */
+	remove_fn *remove;
+	const char
+		*runs; /* spares runs that have ended in order, by their run.json here; or NULL */
+};
+
+/* Whether a run that no lock keeps alive is still somebody's: it has ended in order and may
+ * be promoted, or it is just about to take its lock. */
+static bool is_spared(const struct place *p, int dirfd, const char *id,
+		      const struct rundir_locks *locks)
 {
-	cleanup_closedir DIR *dir = opendir(path);
+	cleanup_free char *json = NULL;
+	struct stat st;
+
+	if (!p->runs)
+		return false;
+	if (asprintf(&json, "%s/%s/run.json", p->runs, id) < 0) {
+		json = NULL;
+		return true;
+	}
+	if (stat(json, &st) == 0)
+		return true;
+	for (size_t i = 0; i < locks->count; i++)
+		if (strcmp(locks->items[i].run, id) == 0)
+			return false;
+	return fstatat(dirfd, id, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+	       st.st_ctim.tv_sec + SETTLE_SECONDS > time(NULL);
+}
+
+static void clear_place(const struct place *p, const struct rundir_locks *locks, struct recovery *r)
+{
+	cleanup_closedir DIR *dir = opendir(p->path);
 	struct dirent *entry;
 
 	while (dir && (entry = readdir(dir))) {
+		const char *id = entry->d_name;
 		int err;
 
-		if (!rundir_id_is_valid(entry->d_name) || runs_is_active(locks, entry->d_name))
+		if (!rundir_id_is_valid(id) || runs_is_active(locks, id) ||
+		    is_spared(p, dirfd(dir), id, locks))
 			continue;
-		err = remove(dirfd(dir), entry->d_name);
-		printf("%s/%s: %s\n", path, entry->d_name, err < 0 ? strerror(-err) : "removed");
+		err = p->remove(dirfd(dir), id);
+		printf("%s %s/%s: %s\n", p->what, p->path, id,
+		       err < 0 ? strerror(-err) : "removed");
 		r->done += err == 0;
 		r->left += err < 0;
 	}
@@ -147,7 +189,7 @@ static void clear_directory(const char *path, const struct rundir_locks *locks, 
 static int recover(bool kill, struct recovery *r, struct weir_err *e)
 {
 	cleanup_rundir_locks struct rundir_locks locks = { 0 };
-	cleanup_free char *state = NULL, *temporary = NULL;
+	cleanup_free char *state = NULL, *temporary = NULL, *checkouts = NULL, *runs = NULL;
 	int err = rundir_state(&state, e);
 
 	if (err == 0)
@@ -158,11 +200,19 @@ static int recover(bool kill, struct recovery *r, struct weir_err *e)
 		err = lift_locks(state, &locks, r, e);
 	if (err < 0)
 		return err;
-	if (asprintf(&temporary, "%s/tmp", state) < 0)
+	if (asprintf(&temporary, "%s/tmp", state) < 0 ||
+	    asprintf(&checkouts, "%s/work", state) < 0 || asprintf(&runs, "%s/runs", state) < 0)
 		return err_set(e, -ENOMEM, "out of memory");
-	if (!r->members_left)
-		clear_directory(temporary, &locks, remove_tree, r);
-	clear_directory(CGROUPS, &locks, remove_group, r);
+
+	const struct place places[] = {
+		{ temporary, "temporary directory", remove_tree, NULL },
+		{ checkouts, "checkout", remove_tree, runs },
+		{ CGROUPS, "control group", remove_group, NULL },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
+		if (!r->members_left || places[i].remove == remove_group)
+			clear_place(&places[i], &locks, r);
 	return 0;
 }
 
@@ -172,8 +222,9 @@ int cmd_recover(int argc, char **argv)
 		options,
 		parse_option,
 		NULL,
-		"Cleans up after a crash: slots and seals in the kernel whose collector is gone, "
-		"locks of workspaces, temporary directories. Runs that are alive are not touched.",
+		"Cleans up after a crash: slots, seals and pins in the kernel whose collector is "
+		"gone, locks of workspaces, checkouts and temporary directories of runs that did "
+		"not end. Runs that are alive are not touched.",
 		NULL,
 		NULL,
 		NULL

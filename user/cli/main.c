@@ -18,7 +18,7 @@ static const struct cmd commands[] = {
 	{ "verify", "verify a promoted commit", cmd_verify },
 	{ "policy", "check a policy, or explain what it says about a path", cmd_policy },
 	{ "doctor", "tell what this host can do, by trying, and what to change", cmd_doctor },
-	{ "recover", "clean up after a crash: slots, members, locks", cmd_recover },
+	{ "recover", "clean up after a crash: slots, members, locks, checkouts", cmd_recover },
 	{ "unload", "take weir's programs out of the kernel", cmd_unload },
 };
 

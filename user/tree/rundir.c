@@ -35,8 +35,11 @@ int rundir_state(char **ret_state, struct weir_err *e)
 
 	if (!state || !*state)
 		state = RUNDIR_STATE_DEFAULT;
-	if (state[0] != '/')
+	if (state[0] != '/') {
+		if (e)
+			e->exit_code = 2;
 		return err_set(e, -EINVAL, "WEIR_STATE is '%s'; set it to an absolute path", state);
+	}
 	*ret_state = strdup(state);
 	return *ret_state ? 0 : err_errno(e, -ENOMEM, "WEIR_STATE");
 }

@@ -48,7 +48,7 @@ void rundir_done(struct rundir *r);
 #define cleanup_rundir __attribute__((cleanup(rundir_done)))
 
 /* The state directory by the environment. Gives: ret_state for free.
- * Returns: 0, -EINVAL if WEIR_STATE is set but not absolute, -ENOMEM. */
+ * Returns: 0, -EINVAL (exit status 2) if WEIR_STATE is set but not absolute, -ENOMEM. */
 int rundir_state(char **ret_state, struct weir_err *e);
 
 /* Whether text has the form of a complete id. Borrows: id. Returns: truth. */
