@@ -59,7 +59,7 @@ static int split(struct search *s, struct weir_err *e)
 
 	/* "@" alone is git's short name of HEAD */
 	if (s->name[0] == '@' && s->name[1] != '{') {
-		strcpy(s->base, "HEAD");
+		memcpy(s->base, "HEAD", sizeof("HEAD"));
 		s->steps = s->name + 1;
 	} else {
 		if (len > NAME_MAX_BYTES)
