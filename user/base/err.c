@@ -50,8 +50,18 @@ int err_errno(struct weir_err *e, int err, const char *fmt, ...)
 	set(e, err, "", fmt, args);
 	va_end(args);
 	if (e) {
+		const char *why = strerror(-err);
+		const size_t room = sizeof(e->text) - strlen(why) - sizeof("...: ");
+
+		/* a path may fill the text; the reason must not be lost for it */
 		len = strlen(e->text);
-		snprintf(e->text + len, sizeof(e->text) - len, ": %s", strerror(-err));
+		if (len > room) {
+			for (len = room; len > 0 && (e->text[len] & 0xc0) == 0x80;)
+				len--;
+			memcpy(e->text + len, "...", 3);
+			len += 3;
+		}
+		snprintf(e->text + len, sizeof(e->text) - len, ": %s", why);
 	}
 	return err;
 }

@@ -26,7 +26,8 @@ int err_set(struct weir_err *e, int err, const char *fmt, ...)
 int err_code(struct weir_err *e, int err, const char *code, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
-/* Like err_set, and appends ": " and the text of err. Returns: err. Borrows: the text. */
+/* Like err_set, and appends ": " and the text of err, for which a long text is cut. Returns:
+ * err. Borrows: the text. */
 int err_errno(struct weir_err *e, int err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
