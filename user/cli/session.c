@@ -21,6 +21,7 @@
 #include "user/cli/coverage.h"
 #include "user/cli/environ.h"
 #include "user/cli/links.h"
+#include "user/cli/statement.h"
 #include "user/cli/sweep.h"
 #include "user/kern/canary.h"
 
@@ -147,6 +148,8 @@ int session_prepare(struct session *s, const struct run_options *opt, struct wei
 		err = rundir_create(s->state, &s->run, e);
 	if (err == 0)
 		err = session_choose_workspace(s, e);
+	if (err == 0 && s->base.nonce)
+		err = statement_check_key(e);
 	if (err == 0)
 		err = load_policy(s, e);
 	if (err == 0)

@@ -24,7 +24,7 @@ static int read_key(unsigned char seed[ED25519_SEED], struct weir_err *e)
 	int err;
 
 	if (stat(STATEMENT_KEY_FILE, &st) < 0)
-		return err_errno(e, -errno, "%s", STATEMENT_KEY_FILE);
+		return err_errno(e, -errno, "the host key %s", STATEMENT_KEY_FILE);
 	if (st.st_uid != 0 || (st.st_mode & 077))
 		return err_set(e, -EPERM, "%s: must belong to root with mode 0600",
 			       STATEMENT_KEY_FILE);
@@ -36,6 +36,15 @@ static int read_key(unsigned char seed[ED25519_SEED], struct weir_err *e)
 	if (text.len == 0 || digest_unhex(text.data, seed, ED25519_SEED) < 0)
 		return err_set(e, -EBADMSG, "%s: not 64 hex digits", STATEMENT_KEY_FILE);
 	return 0;
+}
+
+int statement_check_key(struct weir_err *e)
+{
+	unsigned char seed[ED25519_SEED];
+	int err = read_key(seed, e);
+
+	explicit_bzero(seed, sizeof(seed));
+	return err;
 }
 
 static int file_digest(struct session *s, const char *name, char hex[DIGEST_HEX],

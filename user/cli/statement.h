@@ -21,6 +21,10 @@
 /* Writes both files into the run's directory. Returns: 0 or a negative errno. */
 int statement_write(struct session *s, enum verdict_value verdict, struct weir_err *e);
 
+/* Whether the host key can be used, before a run that needs it begins. Returns: 0, or a negative
+ * errno with what is wrong. */
+int statement_check_key(struct weir_err *e);
+
 /* The counters of all hooks, as in END. Gives: a new reference. Borrows: run. */
 json_t *finish_hooks_json(const struct weir_run *run);
 
