@@ -55,23 +55,25 @@ refused 2 '^weir: workspace nowhere: No such file' 'no such workspace' \
 refused 2 '^weir: workspace out/file is not a directory' 'workspace is a file' \
 	weir run -w out/file -- touch "$ws/ran"
 refused 2 '^weir: the root directory' 'workspace is the root' weir run -w / -- touch "$ws/ran"
+long=$(head -c 5000 /dev/zero | tr '\0' x)
+refused 2 '^weir: workspace x+\.\.\.: File name too long$' 'workspace over 4096 bytes' \
+	weir run -w "$long" -- touch "$ws/ran"
+refused 2 '^weir: policy x+\.\.\.x+: File name too long$' 'policy name over 4096 bytes' \
+	weir run -w "$ws" -p "$long" -- touch "$ws/ran"
+refused 2 '^weir: workspace a.x0a.x1b: No such file' 'workspace with newline and escape bytes' \
+	weir run -w $'a\n\033' -- touch "$ws/ran"
 refused 2 'user nobodyever does not exist' 'no such user' \
 	weir run -w "$ws" --user nobodyever -- touch "$ws/ran"
 
-for wrong in '--frobnicate' '--timeout=soon' '--memory=lots' '--ring=3' '--processes=-1'; do
-	try weir run -w "$ws" "$wrong" -- touch "$ws/ran"
-	is "$status" 2 "weir run $wrong: status 2" "$stderr"
-done
-try weir run -w "$ws"
-is "$status" 2 'no command: status 2' "$stderr"
-try weir frobnicate
-is "$status" 2 'no such subcommand: status 2'
-try weir show 20200101-000000-000000
-is "$status" 2 'show of a run that is not there: status 2' "$stderr"
+# A wrong command line: tests/cli/usage.t.
 
 weir_run -- nosuchcommand
 is "$status" 127 'command not found: 127' "$stderr"
 is "$(verdict_of)" clean 'and the run is clean'
+try weir run -w "$ws" -p "$policy" -- "$ws"
+is "$status" 126 'command is a directory: 126' "$stderr"
+try weir run -w "$ws" -p "$policy" -- "$long"
+is "$status" 126 'command over 4096 bytes: 126' "$stderr"
 weir_run -- "$policy"
 is "$status" 126 'command not executable: 126' "$stderr"
 weir_sh 'kill -USR1 $$'

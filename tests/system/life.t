@@ -112,6 +112,14 @@ mkdir "$ws"
 weir_run -- true
 is "$status" 0 'a new one can be used' "$stderr"
 rm -rf "$lab/moved"
+background -- sh -c 'touch up; sleep 3; touch late'
+rm -r "$ws"
+background_end
+is "$status" 120 'the workspace is removed by somebody else: violated' "$stderr"
+like "$stderr" 'removed or replaced' 'and said to be gone'
+[[ ! -e $ws ]]
+ok $? 'it does not come back'
+mkdir "$ws"
 
 # No room for the trace.
 mkdir "$lab/small"

@@ -35,8 +35,7 @@ weir_run -- true
 clean 'a run'
 build=$(ls $pins)
 whole=$(find "$pins/$build" | sort)
-for pin in links/file_open links/bprm_check_security maps/weir_host maps/weir_rules maps/weir_links \
-	bind adopt; do
+for pin in links/bprm_check_security maps/weir_host maps/weir_rules adopt; do
 	rm "$pins/$build/$pin"
 	weir_run -- true
 	if [[ $pin = maps/weir_host ]]; then
