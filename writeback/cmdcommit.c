@@ -159,8 +159,10 @@ static int keep_commit(const struct gate_config *c, void *arg, struct weir_err *
 static int open_run(struct args *a, struct weir_err *e)
 {
 	a->run_dir = open(a->run, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (a->run_dir < 0)
+	if (a->run_dir < 0) {
+		e->exit_code = GATE_EXIT_USAGE;
 		return err_errno(e, -errno, "run %s", a->run);
+	}
 	for (unsigned int i = 0; i < RUN_FILES; i++) {
 		struct stat st;
 

@@ -93,8 +93,10 @@ static int open_workspace(const char *path, struct args *a, struct weir_err *e)
 	cleanup_close int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	struct stat st;
 
-	if (fd < 0 || fstat(fd, &st) < 0)
+	if (fd < 0 || fstat(fd, &st) < 0) {
+		e->exit_code = GATE_EXIT_USAGE;
 		return err_errno(e, -errno, "workspace %s", path);
+	}
 	a->path = realpath(path, NULL);
 	if (!a->path)
 		return err_errno(e, -errno, "workspace %s", path);
@@ -246,6 +248,9 @@ static int keep_policy(const struct gate_config *c, void *arg, struct weir_err *
 		err = nonce_load(a->nonce, &n, e);
 	if (err == 0)
 		err = read_policy(&repo, n.commit, &text, e);
+	/* whoever asked for it named a branch without one */
+	if (err == -ENOENT && e->exit_code == 0)
+		e->exit_code = GATE_EXIT_USAGE;
 	if (err == 0 && fwrite(buf_str(&text), 1, text.len, stdout) != text.len)
 		err = err_errno(e, -EIO, "printing the policy");
 	return err;
@@ -346,8 +351,10 @@ static int fill(const struct gate_config *c, struct args *a, int dir, struct wei
 		return err_errno(e, -errno, "%s", a->into);
 	uid = st.st_uid;
 	gid = st.st_gid;
-	if (a->owner && parse_owner(a->owner, &uid, &gid) < 0)
+	if (a->owner && parse_owner(a->owner, &uid, &gid) < 0) {
+		e->exit_code = GATE_EXIT_USAGE;
 		return err_set(e, -EINVAL, "--owner is not UID:GID in numbers");
+	}
 	err = check_empty(dir, a->into, e);
 	if (err == 0 && fchown(dir, uid, gid) < 0)
 		err = err_errno(e, -errno, "giving %s to uid %u", a->into, uid);

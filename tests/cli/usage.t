@@ -22,6 +22,7 @@ wrong 'run without a command' '^weir run: no command: ' weir run -w /tmp
 wrong 'run with -- only' '^weir run: no command: ' weir run --
 wrong 'a time that is none' '^weir run: --timeout: soon is no time: ' weir run --timeout soon -- true
 wrong 'a size that is none' '^weir run: --memory: lots is no size: ' weir run --memory lots -- true
+wrong 'a negative size' '^weir run: --processes: -1 is no size: ' weir run --processes=-1 -- true
 wrong 'a ring that is no power of two' '^weir run: --ring: a power of two ' weir run --ring 3 -- true
 wrong 'rm of nothing' '^weir rm: which run' weir rm
 wrong 'show of two' '^weir show: one run at a time' weir show a b

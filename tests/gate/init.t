@@ -76,7 +76,7 @@ grep -q '"schema":"weir.nonce/1"' nonce.json; grep -q "\"commit\":\"$BASE\"" non
 grep -q "\"policy_sha256\":\"$(sha256sum <policy.yaml | cut -d' ' -f1)\"" nonce.json
 must_refuse ref 'refs/heads/other' "$GATE" nonce --workspace ws --ref refs/heads/other
 must_refuse repository seed "$GATE" nonce --workspace ws --repo seed; "$GATE" nonce --workspace ws --repo trusted.git >/dev/null
-fails 125 'No such' "$GATE" nonce --workspace nowhere; ln -s ws wl; fails 125 wl "$GATE" nonce --workspace wl; rm wl
+fails 2 'No such' "$GATE" nonce --workspace nowhere; ln -s ws wl; fails 2 wl "$GATE" nonce --workspace wl; rm wl
 clean; "$GATE" init --repo t.git >/dev/null; mkdir -p ws; must_refuse ref 'first commit' "$GATE" nonce --workspace ws
 EOT
 
@@ -88,7 +88,7 @@ EOT
 t "checkout: only into the empty directory of the nonce" <<'EOT'
 fresh; fails 125 'not empty' "$GATE" checkout --nonce $NONCE --into ws
 mkdir ws3; must_refuse nonce-mismatch "$LAB/ws" "$GATE" checkout --nonce $NONCE --into ws3; [ -z "$(ls -A ws3)" ]
-fails 125 'UID:GID' "$GATE" checkout --nonce $NONCE --into ws3 --owner root; rmdir ws3
+fails 2 'UID:GID' "$GATE" checkout --nonce $NONCE --into ws3 --owner root; rmdir ws3
 EOT
 
 done_testing

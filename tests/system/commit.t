@@ -43,14 +43,29 @@ policy_write "$lab/seed/.weir/policy.yaml" "writeback: {paths: ['**'], require_e
 in_seed add -A
 in_seed commit -qm base
 in_seed push -q "$trusted" main
+in_seed checkout -q --orphan plain
+in_seed rm -qrf .
+in_seed commit -q --allow-empty -m plain
+in_seed push -q "$trusted" plain
+in_seed checkout -q main
 try weir run -p @base -- touch x
 is "$status $(wc -l <"$lab/stderr")" '2 1' 'without a gate and a workspace: bad input' "$stderr"
 try weir run --repo "$trusted" -p @base -- touch x
 is "$status $(wc -l <"$lab/stderr")" '125 1' 'with a repository, but no gate' "$stderr"
 like "$stderr" 'weir-gate init --repo' 'says what to do'
-try weir-gate init --repo "$trusted"
+try weir-gate init --repo "$trusted" --ref refs/heads/main --ref refs/heads/plain
 is "$status" 0 'weir-gate init' "$stderr"
 base=$(tip)
+try weir run --ref refs/heads/other -p @base -- touch x
+is "$status $(wc -l <"$lab/stderr")" '122 1' 'a branch that the gate does not know: refused, in one line' "$stderr"
+like "$stderr" '^weir-gate: refused: ref: ' 'by the gate'
+try weir run --repo "$lab/seed" -p @base -- touch x
+is "$status $(wc -l <"$lab/stderr")" '122 1' 'a repository that it does not know: the same' "$stderr"
+like "$stderr" '^weir-gate: refused: repository: ' 'by the gate'
+try weir run --ref refs/heads/plain -p @base -- touch x
+is "$status $(wc -l <"$lab/stderr")" '2 1' 'a base commit without a policy: bad input, in one line' "$stderr"
+like "$stderr" '^weir-gate: .*\.weir/policy\.yaml' 'which names the file'
+is "$(find "$state/work" -mindepth 1)" '' 'no checkout is left'
 
 promotable 'echo one >one'
 first=$(basename "$run")

@@ -15,6 +15,7 @@
 #include "user/base/usage.h"
 #include "user/cli/cmd.h"
 #include "user/cli/parse.h"
+#include "user/cli/say.h"
 #include "user/cli/session.h"
 #include "user/cli/statement.h"
 #include "user/report/report.h"
@@ -286,7 +287,7 @@ int cmd_run(int argc, char **argv)
 	}
 	status = run(&s, &o, &e);
 	if (e.err < 0)
-		fprintf(stderr, "weir: %s\n", e.text);
+		say_error(&e);
 	session_close(&s);
 	return status;
 }

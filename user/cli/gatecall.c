@@ -86,6 +86,12 @@ int gate_call(const char *const *args, struct buf *out, struct weir_err *e)
 	return WEXITSTATUS(status);
 }
 
+int gate_said(int status, struct weir_err *e)
+{
+	*e = (struct weir_err){ .err = -EACCES, .exit_code = status };
+	return -EACCES;
+}
+
 static char *member(const json_t *json, const char *name)
 {
 	const char *text = json_string_value(json_object_get(json, name));
@@ -116,10 +122,8 @@ int gate_nonce(const char *repository, const char *ref, const char *workspace,
 	status = gate_call(args, &out, e);
 	if (status < 0)
 		return status;
-	if (status > 0) {
-		err_set(e, -EACCES, "weir-gate gave no nonce (exit %d)", status);
-		return -EACCES;
-	}
+	if (status > 0)
+		return gate_said(status, e);
 	json = json_loads(buf_str(&out), JSON_REJECT_DUPLICATES, NULL);
 	*ret_base = (struct gate_base){
 		.nonce = member(json, "nonce"),

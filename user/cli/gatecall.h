@@ -24,6 +24,10 @@ void gate_base_done(struct gate_base *b);
  * Returns: its exit status, or a negative errno. Borrows: args. */
 int gate_call(const char *const *args, struct buf *out, struct weir_err *e);
 
+/* The gate ended with a status of its own and has said why: what weir says is nothing, and its
+ * status is the gate's. Returns: -EACCES. */
+int gate_said(int status, struct weir_err *e);
+
 /* Asks for a nonce for a run in the workspace. repository and ref may be NULL: those of the
  * gate's configuration. Gives: *ret_base. Returns: 0, -ENOENT when no gate is configured,
  * or a negative errno. */

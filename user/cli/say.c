@@ -12,7 +12,8 @@
 
 int say_error(const struct weir_err *e)
 {
-	fprintf(stderr, "weir: %s\n", e->text);
+	if (e->text[0])
+		fprintf(stderr, "weir: %s\n", e->text);
 	return e->exit_code ? e->exit_code : CLI_FAILED;
 }
 

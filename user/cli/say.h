@@ -8,7 +8,7 @@
 #include "user/base/buf.h"
 #include "user/base/err.h"
 
-/* Prints the error. Returns: the exit status that it asks for, CLI_FAILED without one.
+/* Prints the error; nothing if it has no text, since weir-gate has said it. Returns: the exit status that it asks for, CLI_FAILED without one.
  * Borrows: e. */
 int say_error(const struct weir_err *e);
 

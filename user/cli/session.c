@@ -51,7 +51,7 @@ static int read_policy(struct session *s, struct buf *bytes, struct weir_err *e)
 		return err_set(e, -EINVAL, "-p @base needs a repository: configure a gate");
 	status = gate_call(args, bytes, e);
 	if (status != 0)
-		return status < 0 ? status : err_set(e, -ENOENT, "the base commit has no policy");
+		return status < 0 ? status : gate_said(status, e);
 	return policy_load(".weir/policy.yaml", bytes->data, bytes->len, &s->policy, e);
 }
 

@@ -99,7 +99,7 @@ static int check_out(struct session *s, struct weir_err *e)
 			       s->workspace, "--owner", owner,	       NULL };
 	status = gate_call(args, NULL, e);
 	if (status != 0)
-		return status < 0 ? status : err_set(e, -EACCES, "weir-gate made no checkout");
+		return status < 0 ? status : gate_said(status, e);
 	s->fresh = true;
 	return 0;
 }
