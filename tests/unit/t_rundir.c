@@ -48,6 +48,30 @@ static void make_run(const char *id)
 	assert_int_equal(fsio_mkdir_p(path, 0700, NULL), 0);
 }
 
+/* The last one is the one that was made last, also within a second. */
+static void t_order(void **state)
+{
+	cleanup_rundir_list struct rundir_list l = { 0 };
+	char ids[50][RUNDIR_ID_SIZE];
+	struct weir_err e = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
+		struct rundir made = { .fd = -1 }, last = { .fd = -1 };
+
+		assert_int_equal(rundir_create(state_dir, &made, &e), 0);
+		assert_int_equal(rundir_open(state_dir, "last", &last, &e), 0);
+		assert_string_equal(last.id, made.id);
+		memcpy(ids[i], made.id, sizeof(ids[i]));
+		rundir_done(&made);
+		rundir_done(&last);
+	}
+	assert_int_equal(rundir_list(state_dir, &l, &e), 0);
+	assert_true(l.count >= ARRAY_SIZE(ids));
+	for (size_t i = 0; i < ARRAY_SIZE(ids); i++)
+		assert_string_equal(l.ids[l.count - ARRAY_SIZE(ids) + i], ids[i]);
+}
+
 static void t_create(void **state)
 {
 	struct rundir a = { .fd = -1 }, b = { .fd = -1 };
@@ -350,11 +374,17 @@ static void t_state(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		STATE_TEST(t_create),	     STATE_TEST(t_open),
-		STATE_TEST(t_list),	     STATE_TEST(t_remove),
-		STATE_TEST(t_foreign_state), STATE_TEST(t_lock),
-		STATE_TEST(t_lock_sibling),  STATE_TEST(t_lock_of_the_dead),
-		STATE_TEST(t_lock_states),   cmocka_unit_test(t_state),
+		STATE_TEST(t_create),
+		STATE_TEST(t_open),
+		STATE_TEST(t_order),
+		STATE_TEST(t_list),
+		STATE_TEST(t_remove),
+		STATE_TEST(t_foreign_state),
+		STATE_TEST(t_lock),
+		STATE_TEST(t_lock_sibling),
+		STATE_TEST(t_lock_of_the_dead),
+		STATE_TEST(t_lock_states),
+		cmocka_unit_test(t_state),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "user/base/cleanup.h"
-#include "user/base/digest.h"
 #include "user/base/fsio.h"
 #include "user/tree/state.h"
 
@@ -93,18 +92,18 @@ int state_open_part(const char *state, const char *part, bool create, struct wei
 	return fd;
 }
 
+/* Ids sort as runs began, also within a second. */
 static int new_id(char ret_id[RUNDIR_ID_SIZE])
 {
-	unsigned char random[3];
-	time_t now = time(NULL);
+	struct timespec now;
 	struct tm tm;
-	int err = digest_random(random, sizeof(random));
 
-	if (err < 0)
-		return err;
-	if (!gmtime_r(&now, &tm) || strftime(ret_id, RUNDIR_ID_SIZE, "%Y%m%d-%H%M%S-", &tm) != 16)
+	clock_gettime(CLOCK_REALTIME, &now);
+	if (!gmtime_r(&now.tv_sec, &tm) ||
+	    strftime(ret_id, RUNDIR_ID_SIZE, "%Y%m%d-%H%M%S-", &tm) != 16)
 		return -EOVERFLOW;
-	digest_hex(random, sizeof(random), ret_id + 16);
+	snprintf(ret_id + 16, RUNDIR_ID_SIZE - 16, "%06x",
+		 (unsigned int)(((uint64_t)now.tv_nsec << 24) / 1000000000));
 	return 0;
 }
 

@@ -4,7 +4,8 @@
  *
  *   STATE            ${WEIR_STATE:-/var/lib/weir}, 0755
  *   STATE/runs       0700; one directory per run, 0700
- *   STATE/runs/ID    YYYYMMDD-HHMMSS-xxxxxx: UTC and six lower-case hex digits
+ *   STATE/runs/ID    YYYYMMDD-HHMMSS-xxxxxx: UTC, and the fraction of the second in units of
+ *                    2^-24 s, in lower-case hex digits
  *   STATE/locks      0700; one file per workspace in use, 0600, named DEV-INO in hex
  *
  * STATE/runs and STATE/locks must belong to the caller and be writable for nobody else,
