@@ -280,7 +280,7 @@ static void forget_run(struct session *s)
 	if (s->trace_fd >= 0 || !s->run.path)
 		return;
 	fsio_remove_tree(AT_FDCWD, s->run.path, NULL);
-	if (s->fresh)
+	if (s->fresh && s->workspace)
 		fsio_remove_tree(AT_FDCWD, s->workspace, NULL);
 }
 

@@ -89,6 +89,7 @@ static int check_out(struct session *s, struct weir_err *e)
 	    asprintf(&owner, "%u:%u", s->user.uid, s->user.gid) < 0)
 		return err_errno(e, -ENOMEM, "workspace");
 	err = fsio_mkdir_p(path, 0755, e);
+	s->fresh = err == 0;
 	if (err == 0)
 		err = open_workspace(s, path, e);
 	if (err == 0)
@@ -100,7 +101,6 @@ static int check_out(struct session *s, struct weir_err *e)
 	status = gate_call(args, NULL, e);
 	if (status != 0)
 		return status < 0 ? status : gate_said(status, e);
-	s->fresh = true;
 	return 0;
 }
 
