@@ -123,10 +123,30 @@ static void send_refusal(const struct promotion *p, const struct args *a, const 
 		fputs(buf_str(&text), stdout);
 }
 
+/* A refusal is on record; that it can't be is said beside it. */
+static void record_refusal(struct promotion *p, struct weir_err *e)
+{
+	struct ledger_entry n = { .kind = LEDGER_ABORTED,
+				  .intent = -1,
+				  .ref = p->nonce.ref,
+				  .run = p->statement.run,
+				  .nonce = p->nonce.id,
+				  .promotion = p->digest,
+				  .reason = e->code,
+				  .why = e->text };
+	struct weir_err other = { 0 };
+
+	if (p->recorded || e->exit_code != GATE_EXIT_REFUSED ||
+	    gateledger_add(p->ledger, &n, NULL, &other) == 0)
+		return;
+	err_wrap(e, "not in the ledger (%.200s)", other.text);
+}
+
 static int keep_commit(const struct gate_config *c, void *arg, struct weir_err *e)
 {
 	__attribute__((__cleanup__(promotion_done))) struct promotion p = { .repo = { .fd = -1 },
 									    .quarantine = -1 };
+	cleanup_gateledger struct gateledger ledger = { .log.dir = -1 };
 	struct args *a = arg;
 	cleanup_close int lock = -1;
 	int err = repo_open(c->repository, true, &p.repo, e);
@@ -136,10 +156,13 @@ static int keep_commit(const struct gate_config *c, void *arg, struct weir_err *
 	lock = publish_lock(&p.repo, e);
 	if (lock < 0)
 		return lock;
-	err = publish_recover(&p.repo, e);
+	err = gateledger_open(c, &p.repo, &ledger, e);
+	if (err == 0)
+		err = publish_recover(&p.repo, c, &ledger, e);
 	if (err < 0 || was_promoted(a))
 		return err;
 	p.config = c;
+	p.ledger = &ledger;
 	memcpy(p.files, a->files, sizeof(p.files));
 	p.reader = a->reader;
 	p.ws_dev = a->ws_dev;
@@ -149,6 +172,8 @@ static int keep_commit(const struct gate_config *c, void *arg, struct weir_err *
 	p.strength = c->crosscheck && strcmp(c->crosscheck, "full") == 0 ? TREE_STRENGTH_FULL
 									 : TREE_STRENGTH_STAT;
 	err = gate_run(&p, e);
+	if (err < 0)
+		record_refusal(&p, e);
 	if (p.nonce.id[0])
 		publish_drop_quarantine(&p.repo, p.nonce.id);
 	if (err < 0 && p.hazards.count > 0)

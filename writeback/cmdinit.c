@@ -27,6 +27,7 @@ struct args {
 	const char *agent;
 	const char *public_file;
 	const char *crosscheck;
+	bool add_ledger;
 };
 
 enum key {
@@ -39,6 +40,7 @@ enum key {
 	KEY_AGENT,
 	KEY_PUBLIC,
 	KEY_CROSSCHECK,
+	KEY_ADD_LEDGER,
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -71,8 +73,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_CROSSCHECK:
 		a->crosscheck = arg;
 		return 0;
+	case KEY_ADD_LEDGER:
+		a->add_ledger = true;
+		return 0;
 	case ARGP_KEY_END:
-		if (!a->repo)
+		if (!a->repo && !a->add_ledger)
 			usage_error(state, "--repo DIR is missing");
 		if (!a->agent != !a->public_file)
 			usage_error(state, "--agent and --public go together");
@@ -148,12 +153,15 @@ static int check_config(const struct gate_config *c, struct weir_err *e)
 	struct gate_config whole = *c;
 	char zeros[DIGEST_HEX], *items[1] = { zeros };
 	char key[] = GATE_KEY, signers[] = GATE_SIGNERS;
+	char ledger[] = GATE_LEDGER, ledger_key[] = GATE_LEDGER_KEY;
 	cleanup_buf struct buf text = { 0 };
 
 	memset(zeros, '0', DIGEST_HEX - 1);
 	zeros[DIGEST_HEX - 1] = '\0';
 	whole.key = key;
 	whole.signers = signers;
+	whole.ledger = ledger;
+	whole.ledger_key = ledger_key;
 	whole.hosts = (struct gate_texts){ items, 1 };
 	if (config_format(&whole, &text) < 0)
 		return err_set(e, -EINVAL, "a value has control characters");
@@ -162,7 +170,9 @@ static int check_config(const struct gate_config *c, struct weir_err *e)
 
 static int check_absent(struct weir_err *e)
 {
-	static const char *const files[] = { GATE_CONFIG, GATE_KEY, GATE_KEY ".pub", GATE_SIGNERS };
+	static const char *const files[] = { GATE_CONFIG,	 GATE_KEY,   GATE_KEY ".pub",
+					     GATE_SIGNERS,	 GATE_PEM,   GATE_LEDGER_KEY,
+					     GATE_LEDGER_PUBLIC, GATE_LEDGER };
 
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
 		struct stat st;
@@ -195,7 +205,7 @@ static int make_dirs(const struct gate_config *c, struct weir_err *e)
 	if (err == 0)
 		err = make_dir(GATE_KEYS, 0700, c->uid, c->gid, e);
 	if (err == 0)
-		err = make_dir(GATE_STATE, 0700, c->uid, c->gid, e);
+		err = make_dir(GATE_STATE, 0711, c->uid, c->gid, e);
 	if (err == 0)
 		err = make_dir(GATE_STATE "/nonces", 0700, c->uid, c->gid, e);
 	return err < 0 ? err : make_dir(GATE_STATE "/used", 0700, c->uid, c->gid, e);
@@ -219,6 +229,8 @@ static int init(struct gate_config *c, struct args *a, struct init_files *made, 
 		err = make_dirs(c, e);
 	if (err == 0)
 		err = init_keys(c, a->public_file, made, e);
+	if (err == 0)
+		err = init_ledger(c, made, e);
 	if (err == 0 && config_format(c, &text) < 0)
 		err = err_errno(e, -ENOMEM, "%s", GATE_CONFIG);
 	if (err == 0)
@@ -231,8 +243,10 @@ static void report(const struct gate_config *c)
 	printf("repository  %s (owner %s)\nrefs        ", c->repository, c->user);
 	for (size_t i = 0; i < c->refs.count; i++)
 		printf("%s%s", i ? ", " : "", c->refs.items[i]);
-	printf("\nsigning key %s\nsigners     %s\nhost key    %s\nsettings    %s\n", c->key,
-	       c->signers, GATE_HOST_KEY, GATE_CONFIG);
+	printf("\nsigning key %s\nsigners     %s\nhost key    %s\n", c->key, c->signers,
+	       GATE_HOST_KEY);
+	printf("ledger      %s (key %s, public %s)\nsettings    %s\n", c->ledger, c->ledger_key,
+	       GATE_LEDGER_PUBLIC, GATE_CONFIG);
 	printf("stock git:  git -c safe.directory=%s -c gpg.ssh.allowedSignersFile=%s \\\n"
 	       "                -C %s log --show-signature\n",
 	       c->repository, c->signers, c->repository);
@@ -251,6 +265,8 @@ int command_init(int argc, char **argv)
 		{ "email", KEY_EMAIL, "TEXT", 0, "committer's address (default weir@HOST)", 0 },
 		{ "agent", KEY_AGENT, "SOCKET", 0, "sign by this ssh-agent", 0 },
 		{ "public", KEY_PUBLIC, "FILE", 0, "public key that the agent holds", 0 },
+		{ "add-ledger", KEY_ADD_LEDGER, NULL, 0,
+		  "only make the ledger of a gate that has none", 0 },
 		{ "crosscheck", KEY_CROSSCHECK, "stat|full", 0, "how the workspace is compared",
 		  0 },
 		{ 0 },
@@ -275,7 +291,7 @@ int command_init(int argc, char **argv)
 		return GATE_EXIT_USAGE;
 	}
 	umask(022);
-	err = init(&c, &a, &made, &e);
+	err = a.add_ledger ? init_add_ledger(&c, &made, &e) : init(&c, &a, &made, &e);
 	if (err < 0)
 		init_undo(&made);
 	else

@@ -24,6 +24,8 @@ struct args {
 	const char *commit;
 	const char *repo;
 	const char *signers;
+	const char *ledger;
+	const char *ledger_key;
 	bool json;
 };
 
@@ -37,6 +39,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 's':
 		a->signers = arg;
+		return 0;
+	case 'l':
+		a->ledger = arg;
+		return 0;
+	case 'k':
+		a->ledger_key = arg;
 		return 0;
 	case 'j':
 		a->json = true;
@@ -115,20 +123,52 @@ static int drop(const char *path, struct weir_err *e)
 	return priv_become(st.st_uid, st.st_gid, e);
 }
 
+static int read_key(const struct args *a, struct note_key *ret_key, struct weir_err *e)
+{
+	const char *path = a->ledger_key ? a->ledger_key : GATE_LEDGER_PUBLIC;
+	cleanup_buf struct buf text = { 0 };
+	int err = fsio_read_file(AT_FDCWD, path, NOTE_MAX, &text, e);
+
+	if (err < 0)
+		return a->ledger_key ? err : err_wrap(e, "--ledger-key FILE is missing");
+	return note_key_parse(buf_str(&text), ret_key) < 0
+		       ? err_set(e, -EINVAL, "%s is no public key of a ledger (NAME+ID+BASE64)",
+				 path)
+		       : 0;
+}
+
+/* The ledger that was named; this host's own goes with this host's own key. */
+static int open_ledger(const struct args *a, const struct note_key *k, struct ledger *ret_ledger,
+		       struct weir_err *e)
+{
+	const char *path = a->ledger ? a->ledger : a->ledger_key ? NULL : GATE_LEDGER;
+	struct stat st;
+
+	if (!path || (!a->ledger && stat(path, &st) < 0 && errno == ENOENT))
+		return 0;
+	return ledger_open(path, k, ret_ledger, e);
+}
+
 static int verify(const struct args *a, struct weir_err *e)
 {
 	cleanup_repo struct repo repo = { .fd = -1 };
+	cleanup_ledger struct ledger ledger = { .dir = -1 };
 	cleanup_verify struct verify v = { .repo = &repo };
+	struct note_key key;
 	cleanup_buf struct buf signers = { 0 };
 	int err = fsio_read_file(AT_FDCWD, a->signers, SIGNERS_MAX, &signers, e);
 
 	if (err == 0)
 		err = check_repository(a->repo, e);
+	if (err == 0)
+		err = read_key(a, &key, e);
 	if (err < 0) {
 		e->exit_code = GATE_EXIT_USAGE;
 		return err;
 	}
 	err = drop(a->repo, e);
+	if (err == 0)
+		err = open_ledger(a, &key, &ledger, e);
 	if (err == 0)
 		err = repo_start(e);
 	/* reading objects runs nothing, whoever owns them */
@@ -141,6 +181,8 @@ static int verify(const struct args *a, struct weir_err *e)
 	if (err < 0)
 		return err;
 	v.signers = buf_str(&signers);
+	v.ledger_key = &key;
+	v.ledger = ledger.dir >= 0 ? &ledger : NULL;
 	err = verify_run(&v, e);
 	if (a->json)
 		print_json(&v, err, e);
@@ -152,8 +194,13 @@ static int verify(const struct args *a, struct weir_err *e)
 int command_verify(int argc, char **argv)
 {
 	static const struct argp_option options[] = {
-		{ "repo", 'r', "DIR", 0, "repository with the commit and refs/weir/promotions", 0 },
+		{ "repo", 'r', "DIR", 0, "repository with the commit and refs/weir/attestations",
+		  0 },
 		{ "signers", 's', "FILE", 0, "allowed_signers file", 0 },
+		{ "ledger-key", 'k', "FILE", 0,
+		  "public key of the ledger (default " GATE_LEDGER_PUBLIC ")", 0 },
+		{ "ledger", 'l', "DIR", 0,
+		  "ledger to look at too (default: this host's, with its key)", 0 },
 		{ "json", 'j', NULL, 0, "print the result as JSON", 0 },
 		{ 0 },
 	};

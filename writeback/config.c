@@ -40,6 +40,8 @@ static const struct member {
 	{ "crosscheck", SHAPE_TEXT, false, offsetof(struct gate_config, crosscheck) },
 	{ "signer_root", SHAPE_TEXT, false, offsetof(struct gate_config, signer_root) },
 	{ "revoked", SHAPE_TEXT, false, offsetof(struct gate_config, revoked) },
+	{ "ledger", SHAPE_TEXT, true, offsetof(struct gate_config, ledger) },
+	{ "ledger_key", SHAPE_TEXT, true, offsetof(struct gate_config, ledger_key) },
 };
 
 static char **text_at(const struct gate_config *c, const struct member *m)
@@ -166,9 +168,22 @@ static int read_member(const struct parse *p, const yaml_node_t *key, const yaml
 	return *text ? 0 : err_errno(p->e, -ENOMEM, "%s", p->file);
 }
 
+/* Says what to do about a gate.yaml of a build that had no ledger. */
+static int missing(const struct parse *p, const char *key)
+{
+	if (!p->config->ledger && !p->config->ledger_key)
+		return err_set(p->e, -EINVAL,
+			       "%s:1:1: key `ledger` is missing: it was written before there was a "
+			       "ledger; run `weir-gate init --add-ledger`",
+			       p->file);
+	return err_set(p->e, -EINVAL, "%s:1:1: key `%s` is missing", p->file, key);
+}
+
 static int check_values(const struct parse *p, const yaml_node_t *root)
 {
 	const struct gate_config *c = p->config;
+	const char *const paths[] = { c->repository,  c->key,	  c->agent,  c->signers,
+				      c->signer_root, c->revoked, c->ledger, c->ledger_key };
 	unsigned char id[16];
 
 	for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
@@ -177,19 +192,22 @@ static int check_values(const struct parse *p, const yaml_node_t *root)
 			m->shape == SHAPE_TEXT ? *text_at(c, m) != NULL : list_at(c, m)->count > 0;
 
 		if (m->required && !there)
-			return err_set(p->e, -EINVAL, "%s:1:1: key `%s` is missing", p->file,
-				       m->key);
+			return strncmp(m->key, "ledger", 6) == 0
+				       ? missing(p, m->key)
+				       : err_set(p->e, -EINVAL, "%s:1:1: key `%s` is missing",
+						 p->file, m->key);
 	}
 	if (strcmp(c->schema, GATE_SCHEMA) != 0)
 		return fail(p, root, "schema is not " GATE_SCHEMA);
 	if (digest_unhex(c->id, id, sizeof(id)) < 0)
 		return fail(p, root, "id is not 32 lower-case hex digits");
-	if (c->repository[0] != '/' || c->key[0] != '/' || c->signers[0] != '/' ||
-	    (c->agent && c->agent[0] != '/') || (c->signer_root && c->signer_root[0] != '/') ||
-	    (c->revoked && c->revoked[0] != '/'))
-		return fail(p, root,
-			    "repository, key, agent, signers, signer_root and revoked are "
-			    "absolute paths");
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++)
+		if (paths[i] && paths[i][0] != '/')
+			return fail(p, root,
+				    "repository, key, agent, signers, signer_root, revoked, ledger "
+				    "and ledger_key are absolute paths");
+	if (strcmp(c->ledger_key, c->key) == 0)
+		return fail(p, root, "ledger_key must be another key than key");
 	for (size_t i = 0; i < c->refs.count; i++)
 		if (strncmp(c->refs.items[i], "refs/heads/", 11) != 0)
 			return fail(p, root,

@@ -20,6 +20,8 @@
  *   signer_root: /etc/weir/signer_root optional: allowed_signers of those who may say who the
  *                                      people of .weir/ are (writeback/roles.h)
  *   revoked: /etc/weir/revoked.krl     optional: keys that are revoked at once
+ *   ledger: /var/lib/weir-gate/ledger  directory of the transparency log
+ *   ledger_key: /etc/weir/keys/ledger  OpenSSH Ed25519 file, 0600, of user; not the gate's key
  *
  * Unknown keys, missing keys and other types are errors, as FILE:LINE:COLUMN.
  */
@@ -41,6 +43,10 @@
 #define GATE_KEY GATE_KEYS "/gate"
 #define GATE_SIGNERS GATE_ETC "/allowed_signers"
 #define GATE_STATE "/var/lib/weir-gate"
+#define GATE_LEDGER GATE_STATE "/ledger"
+#define GATE_LEDGER_KEY GATE_KEYS "/ledger"
+#define GATE_LEDGER_PUBLIC GATE_ETC "/ledger.vkey" /* key text of writeback/note.h */
+#define GATE_PEM GATE_ETC "/gate.pem"		   /* the gate's public key, for openssl */
 #define GATE_CONFIG_MAX ((size_t)1 << 20)
 #define GATE_SCHEMA "weir.gate/1"
 
@@ -65,6 +71,8 @@ struct gate_config {
 	char *crosscheck; /* NULL: stat */
 	char *signer_root;
 	char *revoked;
+	char *ledger;
+	char *ledger_key;
 	uid_t uid; /* of user */
 	gid_t gid;
 };

@@ -45,6 +45,14 @@ int init_file(struct init_files *made, const struct init_file *file, const struc
 int init_keys(struct gate_config *c, const char *agent_public, struct init_files *made,
 	      struct weir_err *e);
 
+/* Makes the ledger's key, its public text, and the empty ledger; fills c's ledger and
+ * ledger_key. Returns: 0 or a negative errno with e. Borrows: c. */
+int init_ledger(struct gate_config *c, struct init_files *made, struct weir_err *e);
+
+/* The same for a gate that was made before there was a ledger: adds the keys to GATE_CONFIG.
+ * Gives: c, as read. Returns: 0 or a negative errno with e. */
+int init_add_ledger(struct gate_config *c, struct init_files *made, struct weir_err *e);
+
 void init_undo(struct init_files *made);
 void init_files_done(struct init_files *made);
 

@@ -15,6 +15,7 @@
 #include "writeback/sshwire.h"
 
 static const struct init_file public_file = { GATE_KEY ".pub", 0644, 0, 0 };
+static const struct init_file pem_file = { GATE_PEM, 0644, 0, 0 };
 static const struct init_file signers_file = { GATE_SIGNERS, 0644, 0, 0 };
 static const struct init_file host_file = { GATE_HOST_KEY, 0600, 0, 0 };
 
@@ -45,7 +46,8 @@ int init_file(struct init_files *made, const struct init_file *file, const struc
 void init_undo(struct init_files *made)
 {
 	while (made->count > 0)
-		unlink(made->paths[--made->count]);
+		if (unlink(made->paths[--made->count]) < 0 && errno == EISDIR)
+			rmdir(made->paths[made->count]);
 }
 
 void init_files_done(struct init_files *made)
@@ -142,6 +144,27 @@ static int host_key(struct init_files *made, char *ret_public_hex, struct weir_e
 	return err < 0 ? err_errno(e, err, "reading the host key") : 0;
 }
 
+/* The public key as openssl reads it: SubjectPublicKeyInfo (RFC 8410). Keys of other types
+ * have none. */
+static int write_pem(const struct buf *line, struct init_files *made, struct weir_err *e)
+{
+	static const unsigned char head[] = { 0x30, 0x2a, 0x30, 0x05, 0x06, 0x03,
+					      0x2b, 0x65, 0x70, 0x03, 0x21, 0x00 };
+	unsigned char der[sizeof(head) + ED25519_PUBLIC];
+	cleanup_buf struct buf blob = { 0 };
+	cleanup_buf struct buf text = { 0 };
+
+	if (sshkey_parse_public(buf_str(line), &blob) < 0)
+		return err_set(e, -EINVAL, "the gate's public key can't be read");
+	if (sshkey_blob_ed25519(&blob, der + sizeof(head)) < 0)
+		return 0;
+	memcpy(der, head, sizeof(head));
+	buf_addf(&text, "-----BEGIN PUBLIC KEY-----\n");
+	base64_write(der, sizeof(der), 64, &text);
+	buf_addf(&text, "-----END PUBLIC KEY-----\n");
+	return init_file(made, &pem_file, &text, e);
+}
+
 int init_keys(struct gate_config *c, const char *agent_public, struct init_files *made,
 	      struct weir_err *e)
 {
@@ -156,6 +179,8 @@ int init_keys(struct gate_config *c, const char *agent_public, struct init_files
 			 (int)strcspn(buf_str(&line), "\n"), buf_str(&line));
 		err = init_file(made, &signers_file, &signers, e);
 	}
+	if (err == 0)
+		err = write_pem(&line, made, e);
 	if (err == 0)
 		err = host_key(made, host, e);
 	if (err < 0)

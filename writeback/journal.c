@@ -12,7 +12,7 @@
 #include "writeback/json.h"
 
 #define JOURNAL_FILE "weir/journal"
-#define JOURNAL_SCHEMA "weir.journal/1"
+#define JOURNAL_SCHEMA "weir.journal/2"
 #define JOURNAL_MAX ((size_t)64 << 10)
 
 void journal_done(struct journal *j)
@@ -34,11 +34,11 @@ static json_t *ref_json(const struct reflock *l)
 
 int journal_write(const struct repo *r, const struct journal *j, struct weir_err *e)
 {
-	cleanup_json json_t *root =
-		json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:[o, o]}", "schema", JOURNAL_SCHEMA,
-			  "phase", j->ready ? "ready" : "lock", "nonce", j->nonce.id, "run",
-			  j->nonce.run, "statement", j->nonce.statement, "commit",
-			  j->nonce.promoted, "refs", ref_json(&j->refs[0]), ref_json(&j->refs[1]));
+	cleanup_json json_t *root = json_pack(
+		"{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:[o, o]}", "schema", JOURNAL_SCHEMA, "phase",
+		j->ready ? "ready" : "lock", "nonce", j->nonce.id, "run", j->nonce.run, "statement",
+		j->nonce.statement, "commit", j->nonce.promoted, "intent", (json_int_t)j->intent,
+		"refs", ref_json(&j->refs[0]), ref_json(&j->refs[1]));
 	cleanup_buf struct buf text = { 0 };
 
 	if (!root || json_canonical(root, &text) < 0)
@@ -68,9 +68,11 @@ static int parse(const json_t *root, struct journal *j)
 	struct nonce *n = &j->nonce;
 
 	j->ready = json_text_is(root, "phase", "ready");
+	j->intent = (uint64_t)json_integer_value(json_object_get(root, "intent"));
 	n->run = json_take_escaped(root, "run");
 	if (!json_text_is(root, "schema", JOURNAL_SCHEMA) || !n->run ||
 	    json_array_size(refs) != JOURNAL_REFS ||
+	    !json_is_integer(json_object_get(root, "intent")) || j->intent > INT64_MAX ||
 	    json_take_fixed(root, "nonce", n->id, sizeof(n->id)) < 0 ||
 	    json_take_fixed(root, "statement", n->statement, sizeof(n->statement)) < 0 ||
 	    json_take_fixed(root, "commit", n->promoted, sizeof(n->promoted)) < 0)

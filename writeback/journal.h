@@ -11,6 +11,7 @@
 struct journal {
 	bool ready;			   /* all objects are durable */
 	struct nonce nonce;		   /* id, run, statement, promoted */
+	uint64_t intent;		   /* where the ledger has, or would have, it */
 	struct reflock refs[JOURNAL_REFS]; /* the branch last */
 };
 

@@ -13,6 +13,7 @@
 #include "writeback/changes.h"
 #include "writeback/config.h"
 #include "writeback/gate.h"
+#include "writeback/gateledger.h"
 #include "writeback/hazard.h"
 #include "writeback/nonce.h"
 #include "writeback/pack.h"
@@ -41,6 +42,8 @@ struct promotion {
 	const char *message;
 	const char *author; /* "Name <email>", NULL: the gate's own */
 	struct repo repo;
+	struct gateledger *ledger;
+	bool recorded; /* the ledger has what became of it */
 
 	/* nonce */
 	struct buf statement_text;
@@ -84,6 +87,7 @@ struct promotion {
 	git_oid commit;
 
 	/* attest */
+	char bundle_sha256[DIGEST_HEX];
 	const char *not_attested;
 };
 

@@ -2,129 +2,275 @@
 #include "writeback/record.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "user/base/cleanup.h"
+#include "user/base/fsio.h"
+#include "writeback/pack.h"
 
 #define FILE_MAX ((size_t)1 << 30)
+#define TREE_MAX ((size_t)64 << 20)
+#define LEVEL 1 /* zlib */
+#define PACK_FILE "weir/record.pack"
+#define INDEX_FILE "weir/record.idx"
 
 static const struct {
 	const char *name;
 	size_t offset; /* in struct record */
+	bool needed;
 } files[] = {
-	{ "changes", offsetof(struct record, changes) },
-	{ "promotion", offsetof(struct record, promotion) },
-	{ "statement.json", offsetof(struct record, statement) },
-	{ "statement.sig", offsetof(struct record, signature) },
+	{ "changes", offsetof(struct record, changes), true },
+	{ "promotion", offsetof(struct record, promotion), true },
+	{ "statement.json", offsetof(struct record, statement), true },
+	{ "statement.sig", offsetof(struct record, signature), true },
+	{ "done", offsetof(struct record, done), false },
+	{ "done.tlog-proof", offsetof(struct record, proof), false },
+	{ "done.consistency", offsetof(struct record, consistency), false },
 };
+
+static struct buf *buf_at(struct record *r, size_t file)
+{
+	return (struct buf *)((char *)r + files[file].offset);
+}
 
 void record_done(struct record *r)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
-		buf_done((struct buf *)((char *)r + files[i].offset));
+		buf_done(buf_at(r, i));
 }
 
-/* A tree like `old` (NULL: empty) with one entry set. */
-static int with_entry(const struct repo *r, const git_tree *old, const char *name,
-		      const git_oid *id, git_filemode_t mode, git_oid *ret_oid)
+void record_add(struct record_write *w, const char *name, const struct buf *data)
 {
-	git_treebuilder *builder = NULL;
-	int err = git_treebuilder_new(&builder, r->git, old);
-
-	if (err == 0)
-		err = git_treebuilder_insert(NULL, builder, name, id, mode);
-	if (err == 0)
-		err = git_treebuilder_write(ret_oid, builder);
-	git_treebuilder_free(builder);
-	return err;
+	if (w->count < RECORD_FILES_MAX)
+		w->files[w->count] = (struct record_file){ name, data };
+	w->count++;
 }
 
-static int write_leaf(const struct promotion *p, git_oid *ret_oid, struct weir_err *e)
+static int add_object(struct pack *pack, enum pack_type type, git_object_t git_type,
+		      const struct buf *data, git_oid *ret_oid)
 {
-	const struct buf *data[] = { &p->changes_text, &p->digest_text, &p->statement_text,
-				     &p->signature_text };
-	git_treebuilder *builder = NULL;
-	int err = git_treebuilder_new(&builder, p->repo.git, NULL) < 0
-			  ? repo_error(e, "writing the record")
-			  : 0;
+	static const unsigned char none[DIGEST_SIZE];
+	int err = repo_hash(git_type, buf_str(data), data->len, ret_oid);
 
-	for (size_t i = 0; err == 0 && i < ARRAY_SIZE(files); i++) {
+	return err < 0 ? err : pack_add(pack, type, buf_str(data), data->len, ret_oid->id, none);
+}
+
+/* Entries of one tree are all files or all directories here, so bytes decide their order. */
+static int set_entry(const struct buf *old, const char *name, const char *mode, const git_oid *id,
+		     struct buf *ret_tree)
+{
+	const char *at = buf_str(old), *end = at + old->len;
+	bool put = false;
+
+	while (at < end || !put) {
+		const char *old_name = at < end ? memchr(at, ' ', (size_t)(end - at)) : NULL;
+		const char *stop =
+			old_name ? memchr(old_name, '\0', (size_t)(end - old_name)) : NULL;
+		int order = 1;
+
+		if (at < end && (!stop || end - stop < 1 + PACK_ID))
+			return -EBADMSG;
+		if (at < end)
+			order = strcmp(old_name + 1, name);
+		if (order >= 0 && !put) {
+			buf_addf(ret_tree, "%s %s", mode, name);
+			buf_add(ret_tree, "\0", 1);
+			buf_add(ret_tree, id->id, PACK_ID);
+			put = true;
+		}
+		if (at >= end)
+			break;
+		if (order != 0)
+			buf_add(ret_tree, at, (size_t)(stop + 1 + PACK_ID - at));
+		at = stop + 1 + PACK_ID;
+	}
+	return ret_tree->failed ? -ENOMEM : 0;
+}
+
+/* The tree object at a path below a root; empty when there is none. */
+static int read_tree(const struct repo *r, const git_oid *root, const char *path,
+		     struct buf *ret_tree, struct weir_err *e)
+{
+	struct weir_err cause = { 0 };
+	git_oid id = *root;
+	uint32_t mode;
+	int err = 0;
+
+	if (git_oid_is_zero(root))
+		return 0;
+	if (path)
+		err = repo_find(r, root, path, &id, &mode, &cause);
+	if (err == -ENOENT)
+		return 0;
+	if (err < 0) {
+		*e = cause;
+		return err;
+	}
+	return repo_read_object(r, &id, GIT_OBJECT_TREE, TREE_MAX, ret_tree, e);
+}
+
+static int write_leaf(const struct repo *r, const struct record_write *w, const git_oid *root,
+		      const char *hex, struct pack *pack, git_oid *ret_oid, struct weir_err *e)
+{
+	cleanup_buf struct buf tree = { 0 };
+	char path[64];
+	int err;
+
+	snprintf(path, sizeof(path), "%.2s/%s", hex, hex);
+	err = read_tree(r, root, path, &tree, e);
+	for (unsigned int i = 0; err == 0 && i < w->count; i++) {
+		cleanup_buf struct buf next = { 0 };
 		git_oid blob;
 
-		err = repo_write(&p->repo, GIT_OBJECT_BLOB, data[i]->data, data[i]->len, &blob, e);
-		if (err == 0 && git_treebuilder_insert(NULL, builder, files[i].name, &blob,
-						       GIT_FILEMODE_BLOB) < 0)
-			err = repo_error(e, "writing the record");
+		err = add_object(pack, PACK_BLOB, GIT_OBJECT_BLOB, w->files[i].data, &blob);
+		if (err == 0)
+			err = set_entry(&tree, w->files[i].name, "100644", &blob, &next);
+		if (err < 0)
+			return err_errno(e, err, "writing the record");
+		buf_done(&tree);
+		tree = next;
+		next = (struct buf){ 0 };
 	}
-	if (err == 0 && git_treebuilder_write(ret_oid, builder) < 0)
-		err = repo_error(e, "writing the record");
-	git_treebuilder_free(builder);
+	if (err == 0 && add_object(pack, PACK_TREE, GIT_OBJECT_TREE, &tree, ret_oid) < 0)
+		err = err_errno(e, -EIO, "writing the record");
 	return err;
 }
 
-static int write_trees(const struct promotion *p, const git_tree *old_root, git_oid *ret_root,
+/* Puts a tree into the tree at `path` of the old root (NULL: the root itself). */
+static int write_above(const struct repo *r, const git_oid *root, const char *path,
+		       const char *name, const git_oid *child, struct pack *pack, git_oid *ret_oid,
 		       struct weir_err *e)
 {
-	char hex[OID_HEX], first[3];
-	git_tree *old_mid = NULL;
-	git_oid leaf, mid;
-	int err = write_leaf(p, &leaf, e);
+	cleanup_buf struct buf old = { 0 };
+	cleanup_buf struct buf tree = { 0 };
+	int err = read_tree(r, root, path, &old, e);
 
 	if (err < 0)
 		return err;
-	git_oid_tostr(hex, sizeof(hex), &p->commit);
-	snprintf(first, sizeof(first), "%.2s", hex);
-	if (old_root && git_tree_entry_byname(old_root, first) &&
-	    git_tree_lookup(&old_mid, p->repo.git,
-			    git_tree_entry_id(git_tree_entry_byname(old_root, first))) < 0)
-		return repo_error(e, "reading the records");
-	err = with_entry(&p->repo, old_mid, hex, &leaf, GIT_FILEMODE_TREE, &mid);
-	git_tree_free(old_mid);
+	err = set_entry(&old, name, "40000", child, &tree);
 	if (err == 0)
-		err = with_entry(&p->repo, old_root, first, &mid, GIT_FILEMODE_TREE, ret_root);
-	return err < 0 ? repo_error(e, "writing the record") : 0;
+		err = add_object(pack, PACK_TREE, GIT_OBJECT_TREE, &tree, ret_oid);
+	return err < 0 ? err_errno(e, err, "writing the record") : 0;
 }
 
-int record_write(const struct promotion *p, const git_oid *tip, git_oid *ret_tip,
-		 struct weir_err *e)
+static int write_commit(const struct record_write *w, const git_oid *root, struct pack *pack,
+			git_oid *ret_oid)
 {
 	cleanup_buf struct buf text = { 0 };
 	char root_hex[OID_HEX], commit_hex[OID_HEX], tip_hex[OID_HEX];
-	const struct gate_config *c = p->config;
-	struct repo_commit head;
-	git_tree *old_root = NULL;
 	long long now = time(NULL);
-	git_oid root;
-	int err = 0;
 
-	if (!git_oid_is_zero(tip)) {
-		err = repo_read_commit(&p->repo, tip, &head, e);
-		if (err == 0 && git_tree_lookup(&old_root, p->repo.git, &head.tree) < 0)
-			err = repo_error(e, "reading the records");
-	}
-	if (err == 0)
-		err = write_trees(p, old_root, &root, e);
-	git_tree_free(old_root);
-	if (err < 0)
-		return err;
-	git_oid_tostr(root_hex, sizeof(root_hex), &root);
-	git_oid_tostr(commit_hex, sizeof(commit_hex), &p->commit);
-	git_oid_tostr(tip_hex, sizeof(tip_hex), tip);
+	git_oid_tostr(root_hex, sizeof(root_hex), root);
+	git_oid_tostr(commit_hex, sizeof(commit_hex), &w->commit);
+	git_oid_tostr(tip_hex, sizeof(tip_hex), &w->tip);
 	buf_addf(&text, "tree %s\n", root_hex);
-	if (!git_oid_is_zero(tip))
+	if (!git_oid_is_zero(&w->tip))
 		buf_addf(&text, "parent %s\n", tip_hex);
-	buf_addf(&text,
-		 "author %s <%s> %lld +0000\ncommitter %s <%s> %lld +0000\n\nPromotion of %s\n",
-		 c->name, c->email, now, c->name, c->email, now, commit_hex);
-	if (text.failed)
-		return err_errno(e, -ENOMEM, "writing the record");
-	return repo_write(&p->repo, GIT_OBJECT_COMMIT, text.data, text.len, ret_tip, e);
+	buf_addf(&text, "author %s <%s> %lld +0000\ncommitter %s <%s> %lld +0000\n\n%s %s\n",
+		 w->name, w->email, now, w->name, w->email, now, w->subject, commit_hex);
+	return text.failed ? -ENOMEM
+			   : add_object(pack, PACK_COMMIT, GIT_OBJECT_COMMIT, &text, ret_oid);
 }
 
-int record_read(const struct repo *r, const git_oid *commit, struct record *ret_record,
-		struct weir_err *e)
+static int fill(const struct repo *r, const struct record_write *w, struct pack *pack,
+		git_oid *ret_tip, struct weir_err *e)
+{
+	char hex[OID_HEX], first[3];
+	struct repo_commit head = { 0 };
+	git_oid leaf, mid, root, again;
+	int err = 0;
+
+	git_oid_tostr(hex, sizeof(hex), &w->commit);
+	snprintf(first, sizeof(first), "%.2s", hex);
+	if (!git_oid_is_zero(&w->tip))
+		err = repo_read_commit(r, &w->tip, &head, e);
+	if (err == 0 && w->object &&
+	    (add_object(pack, PACK_COMMIT, GIT_OBJECT_COMMIT, w->object, &again) < 0 ||
+	     !git_oid_equal(&again, &w->commit)))
+		err = err_set(e, -EIO, "the commit got another id");
+	if (err == 0)
+		err = write_leaf(r, w, &head.tree, hex, pack, &leaf, e);
+	if (err == 0)
+		err = write_above(r, &head.tree, first, hex, &leaf, pack, &mid, e);
+	if (err == 0)
+		err = write_above(r, &head.tree, NULL, first, &mid, pack, &root, e);
+	if (err == 0 && write_commit(w, &root, pack, ret_tip) < 0)
+		err = err_errno(e, -EIO, "writing the record");
+	return err;
+}
+
+static int rename_to(const struct repo *r, const char *from, const unsigned char *id,
+		     const char *suffix)
+{
+	char name[2 * PACK_ID + 1], path[128];
+
+	digest_hex(id, PACK_ID, name);
+	snprintf(path, sizeof(path), "objects/pack/pack-%s.%s", name, suffix);
+	return renameat(r->fd, from, r->fd, path) < 0 ? -errno : 0;
+}
+
+static int publish_pack(const struct repo *r, struct pack *pack)
+{
+	cleanup_close int fd = openat(r->fd, INDEX_FILE,
+				      O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0444);
+	cleanup_close int dir = openat(r->fd, "objects/pack", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	cleanup_buf struct buf index = { 0 };
+	struct pack_result result;
+	int err = fd < 0 || dir < 0 ? -errno : pack_finish(pack, &result, &index);
+
+	if (err == 0)
+		err = fsio_write_all(fd, index.data, index.len);
+	if (err == 0 && fsync(fd) < 0)
+		err = -errno;
+	if (err == 0)
+		err = rename_to(r, PACK_FILE, result.name, "pack");
+	if (err == 0)
+		err = rename_to(r, INDEX_FILE, result.name, "idx");
+	if (err == 0 && fsync(dir) < 0)
+		err = -errno;
+	return err;
+}
+
+void record_clean(const struct repo *r)
+{
+	unlinkat(r->fd, PACK_FILE, 0);
+	unlinkat(r->fd, INDEX_FILE, 0);
+}
+
+int record_write(const struct repo *r, const struct record_write *w, git_oid *ret_tip,
+		 struct weir_err *e)
+{
+	cleanup_pack struct pack *pack = NULL;
+	cleanup_close int fd = -1;
+	int err;
+
+	if (w->count > RECORD_FILES_MAX)
+		return err_errno(e, -E2BIG, "the record of a promotion");
+	record_clean(r);
+	fd = openat(r->fd, PACK_FILE, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0444);
+	err = fd < 0 ? -errno : pack_new(fd, LEVEL, &pack);
+	if (err < 0)
+		return err_errno(e, err, "%s/%s", r->path, PACK_FILE);
+	err = fill(r, w, pack, ret_tip, e);
+	if (err == 0) {
+		err = publish_pack(r, pack);
+		if (err < 0)
+			err_errno(e, err, "%s/%s", r->path, PACK_FILE);
+	}
+	if (err < 0)
+		record_clean(r);
+	else if (git_odb_refresh(r->odb) < 0)
+		err = repo_error(e, "reading the new pack");
+	return err;
+}
+
+int record_read_file(const struct repo *r, const git_oid *commit, const char *name,
+		     struct buf *ret_data, struct weir_err *e)
 {
 	char hex[OID_HEX], path[128];
 	struct repo_commit head;
@@ -135,13 +281,25 @@ int record_read(const struct repo *r, const git_oid *commit, struct record *ret_
 	if (err == 0)
 		err = repo_read_commit(r, &tip, &head, e);
 	git_oid_tostr(hex, sizeof(hex), commit);
-	for (size_t i = 0; err == 0 && i < ARRAY_SIZE(files); i++) {
-		struct buf *b = (struct buf *)((char *)ret_record + files[i].offset);
-
-		snprintf(path, sizeof(path), "%.2s/%s/%s", hex, hex, files[i].name);
+	snprintf(path, sizeof(path), "%.2s/%s/%s", hex, hex, name);
+	if (err == 0)
 		err = repo_find(r, &head.tree, path, &blob, &mode, e);
-		if (err == 0)
-			err = repo_read_object(r, &blob, GIT_OBJECT_BLOB, FILE_MAX, b, e);
+	return err < 0 ? err : repo_read_object(r, &blob, GIT_OBJECT_BLOB, FILE_MAX, ret_data, e);
+}
+
+int record_read(const struct repo *r, const git_oid *commit, struct record *ret_record,
+		struct weir_err *e)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		struct weir_err cause = { 0 };
+		int err = record_read_file(r, commit, files[i].name, buf_at(ret_record, i), &cause);
+
+		if (err == -ENOENT && !files[i].needed)
+			continue;
+		if (err < 0) {
+			*e = cause;
+			return err;
+		}
 	}
-	return err;
+	return 0;
 }

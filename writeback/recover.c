@@ -11,6 +11,7 @@
 #include "user/base/fsio.h"
 #include "writeback/journal.h"
 #include "writeback/publish.h"
+#include "writeback/record.h"
 
 static int make_dir(const struct repo *r, const char *path, struct weir_err *e)
 {
@@ -113,7 +114,15 @@ static int redo(const struct repo *r, struct journal *j, struct weir_err *e)
 	return 0;
 }
 
-static int complete(const struct repo *r, struct journal *j, struct weir_err *e)
+/* The branch is elsewhere: whatever was begun is not published. */
+static int give_up(struct gateledger *g, const struct journal *j, struct weir_err *e)
+{
+	return gateledger_end(g, j->intent, j->nonce.promoted, LEDGER_ABORTED, "crash",
+			      "the gate was ended before it had published", e);
+}
+
+static int complete(const struct repo *r, const struct gate_config *c, struct gateledger *g,
+		    struct journal *j, struct weir_err *e)
 {
 	const struct reflock *branch = &j->refs[JOURNAL_REFS - 1];
 	struct nonce n = { 0 };
@@ -128,12 +137,14 @@ static int complete(const struct repo *r, struct journal *j, struct weir_err *e)
 		return reaches;
 	if (!reaches) {
 		if (!git_oid_equal(&now, &branch->old))
-			return 0; /* given up: the branch went elsewhere */
+			return give_up(g, j, e);
 		err = redo(r, j, e);
 		if (err < 0)
 			return err;
 	}
-	err = nonce_load(j->nonce.id, &n, e);
+	err = publish_end(r, c, g, j, e);
+	if (err == 0)
+		err = nonce_load(j->nonce.id, &n, e);
 	if (err == 0 && !n.used) {
 		n.run = TAKE_PTR(j->nonce.run);
 		memcpy(n.statement, j->nonce.statement, sizeof(n.statement));
@@ -146,7 +157,8 @@ static int complete(const struct repo *r, struct journal *j, struct weir_err *e)
 	return err;
 }
 
-int publish_recover(const struct repo *r, struct weir_err *e)
+int publish_recover(const struct repo *r, const struct gate_config *c, struct gateledger *g,
+		    struct weir_err *e)
 {
 	cleanup_journal struct journal j = { 0 };
 	int err = journal_read(r, &j, e);
@@ -159,10 +171,11 @@ int publish_recover(const struct repo *r, struct weir_err *e)
 			if (err < 0)
 				return err;
 		}
-		err = j.ready ? complete(r, &j, e) : 0;
+		err = j.ready ? complete(r, c, g, &j, e) : give_up(g, &j, e);
 		if (err < 0)
 			return err;
 	}
+	record_clean(r);
 	unlinkat(r->fd, "weir/lock-0", 0);
 	unlinkat(r->fd, "weir/lock-1", 0);
 	err = fsio_remove_tree(r->fd, "weir/quarantine", e);

@@ -272,14 +272,6 @@ bool repo_has(const struct repo *r, const git_oid *oid)
 	return git_odb_exists(r->odb, oid) == 1;
 }
 
-int repo_write(const struct repo *r, git_object_t type, const void *data, size_t len,
-	       git_oid *ret_oid, struct weir_err *e)
-{
-	return git_odb_write(ret_oid, r->odb, data, len, type) < 0
-		       ? repo_error(e, "writing an object")
-		       : 0;
-}
-
 int repo_reaches(const struct repo *r, const git_oid *tip, const git_oid *old, struct weir_err *e)
 {
 	cleanup_free git_oid *queue = calloc(WALK_MAX, sizeof(*queue));

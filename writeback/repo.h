@@ -3,9 +3,9 @@
  * The trusted repository through libgit2, and the safety around it: no configuration
  * outside the repository is read, the owner is checked, nothing is searched for upwards,
  * and whatever lends objects or history from elsewhere is refused: alternates, grafts,
- * replace refs, shallow, commondir, SHA-256. Only plain reads of objects and refs, hashing and
- * writing of loose objects are used: no index, no workdir, no transport; revparse only from
- * an id onwards (writeback/revision.h).
+ * replace refs, shallow, commondir, SHA-256. Only plain reads of objects and refs and hashing
+ * are used: no writes, no index, no workdir, no transport; revparse only from an id onwards
+ * (writeback/revision.h).
  */
 #ifndef WEIR_WRITEBACK_REPO_H
 #define WEIR_WRITEBACK_REPO_H
@@ -80,10 +80,6 @@ bool repo_has(const struct repo *r, const git_oid *oid);
 int repo_known_load(struct repo *r);
 bool repo_knows(const struct repo *r, const git_oid *oid);
 void repo_known_free(struct repo_known *k);
-
-/* Writes a loose object durably. Returns: 0 or a negative errno. Borrows: data. */
-int repo_write(const struct repo *r, git_object_t type, const void *data, size_t len,
-	       git_oid *ret_oid, struct weir_err *e);
 
 /* Whether `old` is `tip` or reached from it by first and other parents within 10,000 commits.
  * Returns: 1, 0, or a negative errno. */

@@ -154,6 +154,20 @@ int sshkey_format(const unsigned char seed[ED25519_SEED], const char *comment, s
 	return raw.failed || ret_text->failed ? -ENOMEM : 0;
 }
 
+int sshkey_blob_ed25519(const struct buf *blob, unsigned char ret_key[ED25519_PUBLIC])
+{
+	struct sshwire w = { (const unsigned char *)blob->data, blob->len }, type, key;
+
+	if (sshwire_string(&w, &type) < 0)
+		return -EBADMSG;
+	if (!sshwire_is(&type, SSHKEY_TYPE_ED25519))
+		return -ENOTSUP;
+	if (sshwire_string(&w, &key) < 0 || key.left != ED25519_PUBLIC || w.left != 0)
+		return -EBADMSG;
+	memcpy(ret_key, key.at, ED25519_PUBLIC);
+	return 0;
+}
+
 int sshkey_parse_public(const char *line, struct buf *ret_blob)
 {
 	size_t type = strcspn(line, " \t");

@@ -43,6 +43,10 @@ int sshkey_format(const unsigned char seed[ED25519_SEED], const char *comment,
 /* Appends the public blob "string ssh-ed25519, string key". Returns: as buf_add. */
 int sshkey_blob(const unsigned char public_key[ED25519_PUBLIC], struct buf *ret_blob);
 
+/* Takes the key out of such a blob. Returns: 0, -ENOTSUP for another type, -EBADMSG.
+ * Borrows: blob. */
+int sshkey_blob_ed25519(const struct buf *blob, unsigned char ret_key[ED25519_PUBLIC]);
+
 /* Reads the blob of "type base64 [comment]". Returns: 0 or -EBADMSG. Borrows: line. */
 int sshkey_parse_public(const char *line, struct buf *ret_blob);
 

@@ -7,6 +7,7 @@
  *   Weir-Manifest: sha256:H   of manifest(after)
  *   Weir-Trace: sha256:H      chain root
  *   Weir-Policy: sha256:H     Weir-Promotion: sha256:H   (writeback/digest.h)
+ *   Weir-Ledger: N sha256:H   size and root of the ledger before this promotion
  */
 #include <errno.h>
 #include <string.h>
@@ -35,8 +36,11 @@ static void add_head(const struct promotion *p, struct buf *b)
 
 static void add_message(const struct promotion *p, struct buf *b)
 {
+	const struct tlog_checkpoint *ledger = &p->ledger->log.checkpoint;
 	const struct statement *s = &p->statement;
+	char root[DIGEST_HEX];
 
+	digest_hex(ledger->root.bytes, DIGEST_SIZE, root);
 	buf_add(b, "\n", 1);
 	message_add(b, p->message);
 	buf_addf(b,
@@ -44,6 +48,7 @@ static void add_message(const struct promotion *p, struct buf *b)
 		 "Weir-Trace: sha256:%s\nWeir-Policy: sha256:%s\nWeir-Promotion: sha256:%s\n",
 		 s->run, verdict_name(p->verdict.value), s->manifest_after, s->trace_root,
 		 s->policy, p->digest);
+	buf_addf(b, "Weir-Ledger: %llu sha256:%s\n", (unsigned long long)ledger->size, root);
 }
 
 /* "gpgsig" with its lines indented, as git writes header fields of several lines. */

@@ -39,11 +39,27 @@ static int rename_pack(const struct promotion *p, const char *from, const char *
 	return 0;
 }
 
+static int write_record(const struct promotion *p, const git_oid *tip, git_oid *ret_tip,
+			struct weir_err *e)
+{
+	struct record_write w = { .commit = p->commit,
+				  .tip = *tip,
+				  .name = p->config->name,
+				  .email = p->config->email,
+				  .subject = "Promotion of",
+				  .object = &p->commit_data };
+
+	record_add(&w, "promotion", &p->digest_text);
+	record_add(&w, "changes", &p->changes_text);
+	record_add(&w, "statement.json", &p->statement_text);
+	record_add(&w, "statement.sig", &p->signature_text);
+	return record_write(&p->repo, &w, ret_tip, e);
+}
+
 static int publish_objects(struct promotion *p, const git_oid *record_tip, git_oid *ret_tip,
 			   struct weir_err *e)
 {
 	cleanup_close int dir = -1;
-	git_oid commit;
 	int err = 0;
 
 	if (p->pack.objects > 0) {
@@ -60,11 +76,7 @@ static int publish_objects(struct promotion *p, const git_oid *record_tip, git_o
 	}
 	if (!repo_has(&p->repo, &p->tree))
 		return err_set(e, -EIO, "the new tree is not in the repository after publishing");
-	err = repo_write(&p->repo, GIT_OBJECT_COMMIT, p->commit_data.data, p->commit_data.len,
-			 &commit, e);
-	if (err == 0 && !git_oid_equal(&commit, &p->commit))
-		err = err_set(e, -EIO, "the commit got another id");
-	return err < 0 ? err : record_write(p, record_tip, ret_tip, e);
+	return write_record(p, record_tip, ret_tip, e);
 }
 
 static int fill_journal(const struct promotion *p, struct journal *j, struct weir_err *e)
@@ -93,15 +105,39 @@ static int fill_journal(const struct promotion *p, struct journal *j, struct wei
 
 /* The branch's lock is prepared with its content. The record's tip is known only once the
  * objects are written, which is after the branch was compared: its lock comes then. */
+static int add_intent(struct promotion *p, struct weir_err *e)
+{
+	char commit[OID_HEX], tree[OID_HEX];
+	const struct ledger_entry n = { .kind = LEDGER_INTENT,
+					.repository = p->config->id,
+					.ref = p->nonce.ref,
+					.base = p->nonce.commit,
+					.tree = tree,
+					.commit = commit,
+					.promotion = p->digest,
+					.statement = p->statement.sha256,
+					.run = p->statement.run,
+					.nonce = p->nonce.id,
+					.attestations = p->bundle_sha256 };
+
+	git_oid_tostr(commit, sizeof(commit), &p->commit);
+	git_oid_tostr(tree, sizeof(tree), &p->tree);
+	return gateledger_add(p->ledger, &n, NULL, e);
+}
+
 static int publish(struct promotion *p, struct journal *j, struct weir_err *e)
 {
 	struct reflock *record = &j->refs[0], *branch = &j->refs[1];
 	int err = reflock_prepare(&p->repo, branch, 1, e);
 
+	j->intent = p->ledger->log.checkpoint.size;
+
 	if (err == 0)
 		err = journal_write(&p->repo, j, e);
 	if (err == 0)
 		err = reflock_take(&p->repo, branch, e);
+	if (err == 0)
+		err = add_intent(p, e);
 	if (err == 0)
 		err = publish_objects(p, &record->old, &record->new_id, e);
 	if (err == 0)
@@ -119,6 +155,75 @@ static int publish(struct promotion *p, struct journal *j, struct weir_err *e)
 	return err;
 }
 
+/* The proof is made from the log as it is now: a later one proves the same. */
+static int write_proof(const struct repo *r, const struct gate_config *c, struct gateledger *g,
+		       const struct journal *j, const git_oid *tip, git_oid *ret_tip,
+		       struct weir_err *e)
+{
+	struct record_write w = {
+		.tip = *tip, .name = c->name, .email = c->email, .subject = "Ledger: done, of"
+	};
+	cleanup_buf struct buf entry = { 0 };
+	cleanup_buf struct buf proof = { 0 };
+	cleanup_buf struct buf consistency = { 0 };
+	int err = ledger_read(&g->log, j->intent + 1, &entry, e);
+
+	if (err == 0)
+		err = ledger_prove(&g->log, j->intent + 1, &proof, e);
+	if (err == 0)
+		err = ledger_prove_prefix(&g->log, j->intent, &consistency, e);
+	if (err == 0 && git_oid_fromstr(&w.commit, j->nonce.promoted) < 0)
+		err = repo_error(e, "the journal's commit");
+	record_add(&w, "done", &entry);
+	record_add(&w, "done.tlog-proof", &proof);
+	record_add(&w, "done.consistency", &consistency);
+	return err < 0 ? err : record_write(r, &w, ret_tip, e);
+}
+
+int publish_end(const struct repo *r, const struct gate_config *c, struct gateledger *g,
+		struct journal *j, struct weir_err *e)
+{
+	struct reflock *record = &j->refs[0];
+	cleanup_record struct record there = { 0 };
+	git_oid commit, tip;
+	int err = gateledger_end(g, j->intent, j->nonce.promoted, LEDGER_DONE, NULL, NULL, e);
+
+	if (err == 0 && git_oid_fromstr(&commit, j->nonce.promoted) < 0)
+		err = repo_error(e, "the journal's commit");
+	if (err == 0)
+		err = record_read(r, &commit, &there, e);
+	if (err == 0)
+		err = repo_read_ref(r, RECORD_REF, &tip, e);
+	if (err < 0 || there.proof.len > 0)
+		return err;
+	free(record->file);
+	record->file = NULL;
+	record->old = tip;
+	err = write_proof(r, c, g, j, &tip, &record->new_id, e);
+	if (err == 0)
+		err = reflock_prepare(r, record, 0, e);
+	if (err == 0)
+		err = journal_write(r, j, e);
+	if (err == 0)
+		err = reflock_take(r, record, e);
+	if (err == 0)
+		err = reflock_publish(r, record, e);
+	reflock_drop(r, record);
+	return err;
+}
+
+/* The branch is as it was. The journal stays where the ledger can't say so: the next gate
+ * will. */
+static int abort_intent(struct promotion *p, const struct journal *j, const struct weir_err *e)
+{
+	struct weir_err other = { 0 };
+	int err = gateledger_end(p->ledger, j->intent, j->nonce.promoted, LEDGER_ABORTED,
+				 e->code[0] ? e->code : "failed", e->text, &other);
+
+	p->recorded = err == 0 && p->ledger->log.checkpoint.size > j->intent;
+	return err < 0 ? err : journal_remove(&p->repo, &other);
+}
+
 static int use_nonce(struct promotion *p, const struct journal *j, struct weir_err *e)
 {
 	free(p->nonce.run);
@@ -133,7 +238,6 @@ static int use_nonce(struct promotion *p, const struct journal *j, struct weir_e
 int step_publish(struct promotion *p, enum gate_answer *ret_answer, struct weir_err *e)
 {
 	cleanup_journal struct journal j = { 0 };
-	struct weir_err cleanup_error = { 0 };
 	bool swapped;
 	int err = check_pack(p, e);
 
@@ -147,12 +251,14 @@ int step_publish(struct promotion *p, enum gate_answer *ret_answer, struct weir_
 	for (unsigned int i = 0; i < JOURNAL_REFS; i++)
 		reflock_drop(&p->repo, &j.refs[i]);
 	if (err < 0) {
-		/* the branch is as it was, and no later gate may move it for a failed one */
+		/* no later gate may move the branch for a failed one */
 		if (!swapped)
-			journal_remove(&p->repo, &cleanup_error);
+			abort_intent(p, &j, e);
 		return err;
 	}
-	err = use_nonce(p, &j, e);
+	err = publish_end(&p->repo, p->config, p->ledger, &j, e);
+	if (err == 0)
+		err = use_nonce(p, &j, e);
 	if (err == 0)
 		err = journal_remove(&p->repo, e);
 	return err < 0 ? err_wrap(e, "the promotion is published, but its bookkeeping failed") : 0;

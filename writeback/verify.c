@@ -12,6 +12,7 @@
 #include "writeback/reason.h"
 #include "writeback/signers.h"
 #include "writeback/sshsig.h"
+#include "writeback/verifyledger.h"
 #include "writeback/verifytree.h"
 
 #define COMMIT_MAX ((size_t)1 << 20)
@@ -28,7 +29,8 @@ static const struct {
 };
 
 static const char *const trailer_keys[] = { "Weir-Run",	  "Weir-Verdict", "Weir-Manifest",
-					    "Weir-Trace", "Weir-Policy",  "Weir-Promotion" };
+					    "Weir-Trace", "Weir-Policy",  "Weir-Promotion",
+					    "Weir-Ledger" };
 
 const char *verify_name(enum verify_link link)
 {
@@ -48,7 +50,7 @@ void verify_done(struct verify *v)
 	record_done(&v->record);
 }
 
-static int fail(enum verify_link link, struct weir_err *e, const char *why)
+int verify_fail(enum verify_link link, struct weir_err *e, const char *why)
 {
 	return refuse(e, REASON_VERIFY, "%s: %s", links[link].name, why);
 }
@@ -62,9 +64,9 @@ static int check_object(struct verify *v, struct weir_err *e)
 		return err;
 	if (repo_hash(GIT_OBJECT_COMMIT, v->raw.data, v->raw.len, &again) < 0 ||
 	    !git_oid_equal(&again, &v->commit))
-		return fail(VERIFY_OBJECT, e, "the object has another id");
+		return verify_fail(VERIFY_OBJECT, e, "the object has another id");
 	if (strlen(buf_str(&v->raw)) != v->raw.len)
-		return fail(VERIFY_OBJECT, e, "the commit holds a NUL");
+		return verify_fail(VERIFY_OBJECT, e, "the commit holds a NUL");
 	return repo_read_commit(v->repo, &v->commit, &v->head, e);
 }
 
@@ -105,15 +107,16 @@ static int check_signature(struct verify *v, struct weir_err *e)
 	int err = split_signature(v, &armor);
 
 	if (err < 0)
-		return fail(VERIFY_SIGNATURE, e, "the commit has no signature");
+		return verify_fail(VERIFY_SIGNATURE, e, "the commit has no signature");
 	err = sshsig_verify(armor.data, armor.len, "git", v->plain.data, v->plain.len, &blob,
 			    &cause);
 	if (err < 0)
-		return fail(VERIFY_SIGNATURE, e, cause.text);
+		return verify_fail(VERIFY_SIGNATURE, e, cause.text);
 	err = signers_find_in(v->signers, &blob, "git", time(NULL), &v->principal, &cause);
 	if (err == -ENOENT)
-		return fail(VERIFY_SIGNATURE, e, "the signers file does not list the key for git");
-	return err < 0 ? fail(VERIFY_SIGNATURE, e, cause.text) : 0;
+		return verify_fail(VERIFY_SIGNATURE, e,
+				   "the signers file does not list the key for git");
+	return err < 0 ? verify_fail(VERIFY_SIGNATURE, e, cause.text) : 0;
 }
 
 /* Our lines make up the last paragraph, in their order, and stand nowhere else. */
@@ -125,12 +128,12 @@ static int check_trailers(struct verify *v, struct weir_err *e)
 	v->message = message ? message + 2 : NULL;
 	at = v->message ? strstr(v->message, "\n\n" TRAILER_START) : NULL;
 	if (!at)
-		return fail(VERIFY_TRAILERS, e, "no trailers of the gate");
+		return verify_fail(VERIFY_TRAILERS, e, "no trailers of the gate");
 	v->trailers = at + 2;
 	for (const char *line = v->message; line && line < v->trailers;) {
 		if (strncasecmp(line + strspn(line, " \t"), "weir-", 5) == 0 &&
 		    memchr(line, ':', strcspn(line, "\n")))
-			return fail(VERIFY_TRAILERS, e, "the message imitates a trailer");
+			return verify_fail(VERIFY_TRAILERS, e, "the message imitates a trailer");
 		line = strchr(line, '\n');
 		line += line != NULL;
 	}
@@ -139,14 +142,15 @@ static int check_trailers(struct verify *v, struct weir_err *e)
 		size_t len = strlen(trailer_keys[i]);
 
 		if (strncmp(at, trailer_keys[i], len) != 0 || strncmp(at + len, ": ", 2) != 0)
-			return fail(VERIFY_TRAILERS, e, "a trailer is missing or out of place");
+			return verify_fail(VERIFY_TRAILERS, e,
+					   "a trailer is missing or out of place");
 		at += strcspn(at, "\n");
 		at += *at == '\n';
 	}
-	return *at ? fail(VERIFY_TRAILERS, e, "something follows the trailers") : 0;
+	return *at ? verify_fail(VERIFY_TRAILERS, e, "something follows the trailers") : 0;
 }
 
-static int trailer(const struct verify *v, const char *key, struct buf *ret_value)
+int verify_trailer(const struct verify *v, const char *key, struct buf *ret_value)
 {
 	size_t len = strlen(key);
 
@@ -166,10 +170,10 @@ static int check_record(struct verify *v, struct weir_err *e)
 	int err = record_read(v->repo, &v->commit, &v->record, &cause);
 
 	if (err < 0)
-		return fail(VERIFY_RECORD, e, cause.text);
+		return verify_fail(VERIFY_RECORD, e, cause.text);
 	if (strncmp(buf_str(&v->record.promotion), PROMOTION_HEAD "\n", sizeof(PROMOTION_HEAD)) !=
 	    0)
-		return fail(VERIFY_RECORD, e, "the promotion text has another version");
+		return verify_fail(VERIFY_RECORD, e, "the promotion text has another version");
 	return 0;
 }
 
@@ -185,7 +189,7 @@ static bool text_has_hash(const struct buf *text, const char *hex)
 	return strcmp(ours, hex) == 0;
 }
 
-static bool promotion_says(const struct verify *v, const char *key, const char *value)
+bool verify_promotion_says(const struct verify *v, const char *key, const char *value)
 {
 	cleanup_buf struct buf found = { 0 };
 
@@ -206,15 +210,16 @@ static int check_digest(struct verify *v, struct weir_err *e)
 		     { "Weir-Policy", "policy", 7 } };
 	cleanup_buf struct buf promotion = { 0 };
 
-	if (trailer(v, "Weir-Promotion", &promotion) < 0 || promotion.len < 7 ||
+	if (verify_trailer(v, "Weir-Promotion", &promotion) < 0 || promotion.len < 7 ||
 	    !text_has_hash(&v->record.promotion, promotion.data + 7))
-		return fail(VERIFY_DIGEST, e, "the record is not the one that the commit names");
+		return verify_fail(VERIFY_DIGEST, e,
+				   "the record is not the one that the commit names");
 	for (size_t i = 0; i < ARRAY_SIZE(same); i++) {
 		cleanup_buf struct buf value = { 0 };
 
-		if (trailer(v, same[i].trailer, &value) < 0 || value.len < same[i].skip ||
-		    !promotion_says(v, same[i].key, buf_str(&value) + same[i].skip))
-			return fail(VERIFY_DIGEST, e, same[i].trailer);
+		if (verify_trailer(v, same[i].trailer, &value) < 0 || value.len < same[i].skip ||
+		    !verify_promotion_says(v, same[i].key, buf_str(&value) + same[i].skip))
+			return verify_fail(VERIFY_DIGEST, e, same[i].trailer);
 	}
 	return 0;
 }
@@ -242,7 +247,7 @@ static bool author_is(const struct verify *v)
 		return false;
 	at += strlen("\nauthor ");
 	buf_add_escaped(&escaped, at, (size_t)(end + 1 - at));
-	return promotion_says(v, "author", buf_str(&escaped));
+	return verify_promotion_says(v, "author", buf_str(&escaped));
 }
 
 static int check_head(struct verify *v, struct weir_err *e)
@@ -251,13 +256,14 @@ static int check_head(struct verify *v, struct weir_err *e)
 
 	git_oid_tostr(tree, sizeof(tree), &v->head.tree);
 	git_oid_tostr(parent, sizeof(parent), &v->head.parent);
-	if (v->head.parents != 1 || !promotion_says(v, "base", parent))
-		return fail(VERIFY_HEAD, e, "the commit has another parent");
-	if (!promotion_says(v, "tree", tree))
-		return fail(VERIFY_HEAD, e, "the commit has another tree");
+	if (v->head.parents != 1 || !verify_promotion_says(v, "base", parent))
+		return verify_fail(VERIFY_HEAD, e, "the commit has another parent");
+	if (!verify_promotion_says(v, "tree", tree))
+		return verify_fail(VERIFY_HEAD, e, "the commit has another tree");
 	if (!author_is(v))
-		return fail(VERIFY_HEAD, e, "the commit has another author");
-	return check_message(v) < 0 ? fail(VERIFY_HEAD, e, "the commit has another message") : 0;
+		return verify_fail(VERIFY_HEAD, e, "the commit has another author");
+	return check_message(v) < 0 ? verify_fail(VERIFY_HEAD, e, "the commit has another message")
+				    : 0;
 }
 
 static int check_changes(struct verify *v, struct weir_err *e)
@@ -268,9 +274,10 @@ static int check_changes(struct verify *v, struct weir_err *e)
 
 	if (digest_find(buf_str(&v->record.promotion), "changes", &found) < 0 ||
 	    !text_has_hash(&v->record.changes, buf_str(&found)))
-		return fail(VERIFY_CHANGES, e, "the list of changes is not the recorded one");
+		return verify_fail(VERIFY_CHANGES, e,
+				   "the list of changes is not the recorded one");
 	err = verifytree_changes(v, &cause);
-	return err < 0 ? fail(VERIFY_CHANGES, e, cause.text) : 0;
+	return err < 0 ? verify_fail(VERIFY_CHANGES, e, cause.text) : 0;
 }
 
 static int check_content(struct verify *v, struct weir_err *e)
@@ -278,7 +285,7 @@ static int check_content(struct verify *v, struct weir_err *e)
 	struct weir_err cause = { 0 };
 	int err = verifytree_content(v, &cause);
 
-	return err < 0 ? fail(VERIFY_CONTENT, e, cause.text) : 0;
+	return err < 0 ? verify_fail(VERIFY_CONTENT, e, cause.text) : 0;
 }
 
 static int check_statement(struct verify *v, struct weir_err *e)
@@ -292,15 +299,19 @@ static int check_statement(struct verify *v, struct weir_err *e)
 		err = statement_check(&s, buf_str(&v->record.statement), v->record.statement.len,
 				      buf_str(&v->record.signature), NULL, &cause);
 	if (err < 0)
-		return fail(VERIFY_STATEMENT, e, cause.text);
-	if (!promotion_says(v, "statement", s.sha256) || !promotion_says(v, "host", s.host_key) ||
-	    !promotion_says(v, "run", s.run) || !promotion_says(v, "nonce", s.nonce) ||
-	    !promotion_says(v, "trace", s.trace_root) ||
-	    !promotion_says(v, "after", s.manifest_after) ||
-	    !promotion_says(v, "before", s.manifest_before) ||
-	    !promotion_says(v, "policy", s.policy) || !promotion_says(v, "base", s.commit) ||
-	    !promotion_says(v, "ref", s.ref) || !promotion_says(v, "verdict", s.verdict))
-		return fail(VERIFY_STATEMENT, e, "the statement is of another promotion");
+		return verify_fail(VERIFY_STATEMENT, e, cause.text);
+	if (!verify_promotion_says(v, "statement", s.sha256) ||
+	    !verify_promotion_says(v, "host", s.host_key) ||
+	    !verify_promotion_says(v, "run", s.run) ||
+	    !verify_promotion_says(v, "nonce", s.nonce) ||
+	    !verify_promotion_says(v, "trace", s.trace_root) ||
+	    !verify_promotion_says(v, "after", s.manifest_after) ||
+	    !verify_promotion_says(v, "before", s.manifest_before) ||
+	    !verify_promotion_says(v, "policy", s.policy) ||
+	    !verify_promotion_says(v, "base", s.commit) ||
+	    !verify_promotion_says(v, "ref", s.ref) ||
+	    !verify_promotion_says(v, "verdict", s.verdict))
+		return verify_fail(VERIFY_STATEMENT, e, "the statement is of another promotion");
 	return 0;
 }
 
@@ -314,7 +325,7 @@ static int check_policy(struct verify *v, struct weir_err *e)
 	uint32_t mode;
 	int err;
 
-	if (promotion_says(v, "policy-source", "gate.yaml"))
+	if (verify_promotion_says(v, "policy-source", "gate.yaml"))
 		return 0; /* the gate's own word, under its signature */
 	err = repo_read_commit(v->repo, &v->head.parent, &base, &cause);
 	if (err == 0)
@@ -322,10 +333,10 @@ static int check_policy(struct verify *v, struct weir_err *e)
 	if (err == 0)
 		err = repo_read_object(v->repo, &blob, GIT_OBJECT_BLOB, COMMIT_MAX, &text, &cause);
 	if (err < 0)
-		return fail(VERIFY_POLICY, e, cause.text);
+		return verify_fail(VERIFY_POLICY, e, cause.text);
 	if (digest_find(buf_str(&v->record.promotion), "policy", &want) < 0 ||
 	    !text_has_hash(&text, buf_str(&want)))
-		return fail(VERIFY_POLICY, e, "the parent commit has another policy");
+		return verify_fail(VERIFY_POLICY, e, "the parent commit has another policy");
 	return 0;
 }
 
@@ -339,21 +350,31 @@ static int check_branch(struct verify *v, struct weir_err *e)
 	if (err == 0)
 		err = repo_read_ref(v->repo, buf_str(&ref), &tip, &cause);
 	if (err < 0)
-		return fail(VERIFY_BRANCH, e, cause.text[0] ? cause.text : "no ref is recorded");
+		return verify_fail(VERIFY_BRANCH, e,
+				   cause.text[0] ? cause.text : "no ref is recorded");
 	err = repo_reaches(v->repo, &tip, &v->commit, &cause);
 	if (err < 0)
-		return fail(VERIFY_BRANCH, e, cause.text);
-	return err == 1 ? 0 : fail(VERIFY_BRANCH, e, "the branch does not reach the commit");
+		return verify_fail(VERIFY_BRANCH, e, cause.text);
+	return err == 1 ? 0 : verify_fail(VERIFY_BRANCH, e, "the branch does not reach the commit");
 }
 
 int verify_run(struct verify *v, struct weir_err *e)
 {
 	static int (*const checks[VERIFY_COUNT])(struct verify * v, struct weir_err * e) = {
-		[VERIFY_OBJECT] = check_object,	      [VERIFY_SIGNATURE] = check_signature,
-		[VERIFY_TRAILERS] = check_trailers,   [VERIFY_RECORD] = check_record,
-		[VERIFY_DIGEST] = check_digest,	      [VERIFY_HEAD] = check_head,
-		[VERIFY_CHANGES] = check_changes,     [VERIFY_CONTENT] = check_content,
-		[VERIFY_STATEMENT] = check_statement, [VERIFY_POLICY] = check_policy,
+		[VERIFY_OBJECT] = check_object,
+		[VERIFY_SIGNATURE] = check_signature,
+		[VERIFY_TRAILERS] = check_trailers,
+		[VERIFY_RECORD] = check_record,
+		[VERIFY_DIGEST] = check_digest,
+		[VERIFY_HEAD] = check_head,
+		[VERIFY_CHANGES] = check_changes,
+		[VERIFY_CONTENT] = check_content,
+		[VERIFY_STATEMENT] = check_statement,
+		[VERIFY_POLICY] = check_policy,
+		[VERIFY_CHECKPOINT] = verifyledger_checkpoint,
+		[VERIFY_INCLUSION] = verifyledger_inclusion,
+		[VERIFY_LEDGER] = verifyledger_entry,
+		[VERIFY_HISTORY] = verifyledger_history,
 		[VERIFY_BRANCH] = check_branch,
 	};
 

@@ -4,27 +4,36 @@
  * objects and its promotion record. Links are checked in this order; the first that fails is
  * named and ends it.
  *
- * What this does not show: whether the key was valid when it signed (there is no ledger
- * yet: the signers file is taken as of now), nor that the trace itself still exists.
+ * With the ledger itself at hand it is looked at too: it must still hold what the proofs were
+ * made from. Without (a clone), proofs and checkpoint in the record are enough.
+ *
+ * What this does not show: whether the key was valid when it signed (the signers file is
+ * taken as of now), nor that the trace itself still exists.
  */
 #ifndef WEIR_WRITEBACK_VERIFY_H
 #define WEIR_WRITEBACK_VERIFY_H
 
+#include "writeback/ledger.h"
 #include "writeback/record.h"
 #include "writeback/repo.h"
+#include "writeback/statement.h"
 
 /* X(ID, name, what it means) */
 #define VERIFY_LINKS(X) \
 	X(OBJECT, "object", "the commit's bytes have its id") \
 	X(SIGNATURE, "signature", "signed for git by a key that the signers file lists") \
 	X(TRAILERS, "trailers", "each trailer of the gate once, at the end") \
-	X(RECORD, "record", "the promotion record is in refs/weir/promotions") \
+	X(RECORD, "record", "the promotion record is in refs/weir/attestations") \
 	X(DIGEST, "digest", "the record is the one that the commit names") \
 	X(HEAD, "head", "parent, tree, author and message are those of the promotion") \
 	X(CHANGES, "changes", "the tree differs from its parent exactly as recorded") \
 	X(CONTENT, "content", "changed blobs have the recorded SHA-256") \
 	X(STATEMENT, "statement", "the host's statement is signed and is the one recorded") \
 	X(POLICY, "policy", "the policy is the parent commit's, or one that the gate allows") \
+	X(CHECKPOINT, "checkpoint", "the ledger's checkpoint is signed by the ledger's key") \
+	X(INCLUSION, "inclusion", "the ledger of that checkpoint has the entry") \
+	X(LEDGER, "ledger", "the entry says done, for this commit, promotion and branch") \
+	X(HISTORY, "history", "the ledger goes on from the one that the commit names") \
 	X(BRANCH, "branch", "the target branch reaches the commit")
 
 enum verify_link {
@@ -37,6 +46,8 @@ enum verify_link {
 struct verify {
 	const struct repo *repo;
 	const char *signers; /* text of the signers file */
+	const struct note_key *ledger_key;
+	struct ledger *ledger; /* NULL: only what the record has */
 	git_oid commit;
 	/* found on the way */
 	struct buf raw;
@@ -46,15 +57,26 @@ struct verify {
 	const char *trailers;
 	struct repo_commit head;
 	struct record record;
+	struct tlog_proof proof;
+	uint64_t intent;      /* its index in the ledger */
 	unsigned int checked; /* links that hold */
 };
 
 void verify_done(struct verify *v);
 #define cleanup_verify __attribute__((__cleanup__(verify_done)))
 
-/* Checks the chain; repo, signers and commit are set. Returns: 0; refused with code
+/* Checks the chain; repo, signers, ledger_key and commit are set. Returns: 0; refused with code
  * "verify", naming the link; or a negative errno. */
 int verify_run(struct verify *v, struct weir_err *e);
+
+/* For the files of verify: sets e to the link that fails. Returns: -EPERM. Borrows: why. */
+int verify_fail(enum verify_link link, struct weir_err *e, const char *why);
+
+/* Value of a trailer of the gate. Returns: 0 or -ENOENT. Borrows: key. */
+int verify_trailer(const struct verify *v, const char *key, struct buf *ret_value);
+
+/* Returns: whether the promotion text has this line. Borrows: both. */
+bool verify_promotion_says(const struct verify *v, const char *key, const char *value);
 
 /* Returns: name and meaning of a link; static. */
 const char *verify_name(enum verify_link link);

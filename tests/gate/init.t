@@ -20,7 +20,10 @@ clean; "$GATE" init --repo t.git --ref refs/heads/main --ref refs/heads/next >ou
 m() { stat -c '%a %U' "$1"; }
 [ "$(m /etc/weir/gate.yaml)" = '644 root' ]; [ "$(m /etc/weir/host.key)" = '600 root' ]
 [ "$(m /etc/weir/keys)" = '700 weir' ]; [ "$(m /etc/weir/keys/gate)" = '600 weir' ]
-[ "$(m /etc/weir/allowed_signers)" = '644 root' ]; [ "$(m /var/lib/weir-gate)" = '700 weir' ]
+[ "$(m /etc/weir/allowed_signers)" = '644 root' ]; [ "$(m /var/lib/weir-gate)" = '711 weir' ]
+[ "$(m /etc/weir/keys/ledger)" = '600 weir' ]; [ "$(m /etc/weir/ledger.vkey)" = '644 root' ]; [ "$(m /var/lib/weir-gate/ledger)" = '755 weir' ]
+[ "$(m /var/lib/weir-gate/nonces)" = '700 weir' ]; python3 "$TOP/tests/gate/tlog.py" log /var/lib/weir-gate/ledger /etc/weir/ledger.vkey | cmp - /dev/null
+[ "$(openssl pkey -pubin -in /etc/weir/gate.pem -outform DER | tail -c 32 | base64)" = "$(cut -d' ' -f2 /etc/weir/keys/gate.pub | base64 -d | tail -c 32 | base64)" ]
 [ "$(m t.git)" = '755 weir' ]; [ -z "$(find t.git ! -user weir)" ]
 [ "$(git -C t.git rev-parse --is-bare-repository)" = true ]; [ "$(git -C t.git symbolic-ref HEAD)" = refs/heads/main ]
 [ "$(ssh-keygen -y -f /etc/weir/keys/gate | cut -d' ' -f1,2)" = "$(cut -d' ' -f3,4 /etc/weir/allowed_signers)" ]

@@ -160,7 +160,7 @@ fresh
 echo 1 >ws/one; end_run; commit --author 'Ann <ann@example.invalid>' >out
 grep -q 'no in-toto attestation' out
 [ "$(git -C trusted.git log -1 --format='%an|%cn' main)" = 'Ann|weir gate' ]
-git -C trusted.git ls-tree -r --name-only refs/weir/promotions | grep -q "$(tip)/promotion"
+git -C trusted.git ls-tree -r --name-only refs/weir/attestations | grep -q "$(tip)/promotion"
 EOT
 
 done_testing

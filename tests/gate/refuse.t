@@ -66,7 +66,7 @@ grep -q '"class":"link-outside".*"path":"a".*"severity":"refuse"' run/refused.js
 strict; echo other >ws/other; end_run; not commit --json >out 2>/dev/null; ids out | cmp - first; unchanged
 good; for n in a b c d; do ln -s /etc/passwd ws/$n; done; end_run; commit >/dev/null; ids run/promoted.json | cmp - first
 [ ! -e run/refused.json ]; grep -q '"severity":"warn"' run/promoted.json
-git -C trusted.git show "refs/weir/promotions:$(git -C trusted.git ls-tree -r --name-only refs/weir/promotions | grep "$(tip)/promotion")" >record
+git -C trusted.git show "refs/weir/attestations:$(git -C trusted.git ls-tree -r --name-only refs/weir/attestations | grep "$(tip)/promotion")" >record
 grep -q "^finding $(cut -d' ' -f1 first) warn - 1 a$" record
 EOT
 

@@ -73,10 +73,10 @@ t "signed again with another tree, parent, author, message, trailer" <<'EOT'
 promoted; other=$(git -C $R rev-parse $BASE^{tree})
 resign "s/^tree .*/tree $other/"; breaks record 'no ' $FORGED
 # give the forged commit the record of the good one
-graft() { (cd $R; t=$(git ls-tree refs/weir/promotions "${GOOD:0:2}/$GOOD" | cut -d' ' -f3 | cut -f1)
+graft() { (cd $R; t=$(git ls-tree refs/weir/attestations "${GOOD:0:2}/$GOOD" | cut -d' ' -f3 | cut -f1)
 	m=$(printf '040000 tree %s\t%s\n' $t $FORGED | git mktree); r=$(printf '040000 tree %s\t%s\n' $m ${FORGED:0:2} | git mktree)
-	git update-ref refs/weir/promotions $(echo x | git commit-tree $r)); }
-keep=$(git -C $R rev-parse refs/weir/promotions); try() { resign "$1"; graft; breaks "$2" "$3" $FORGED; git -C $R update-ref refs/weir/promotions $keep; }
+	git update-ref refs/weir/attestations $(echo x | git commit-tree $r)); }
+keep=$(git -C $R rev-parse refs/weir/attestations); try() { resign "$1"; graft; breaks "$2" "$3" $FORGED; git -C $R update-ref refs/weir/attestations $keep; }
 try "s/^tree .*/tree $other/" head 'another tree'
 try "s/^parent .*/parent $GOOD/" head 'another parent'
 try 's/^author .*>/author Eve <eve@x>/' head 'another author'
@@ -89,15 +89,15 @@ try 's/^a change$/Weir-Run: 1/' trailers imitates
 EOT
 
 t "record: missing, promotion edited, changes edited, statement exchanged" <<'EOT'
-promoted; keep=$(git -C $R rev-parse refs/weir/promotions); D=${GOOD:0:2}/$GOOD
+promoted; keep=$(git -C $R rev-parse refs/weir/attestations); D=${GOOD:0:2}/$GOOD
 edit() { (cd $R; export GIT_INDEX_FILE=$LAB/idx; rm -f $GIT_INDEX_FILE; git read-tree $keep
 	b=$(git cat-file blob $keep:$D/$1 | sed "$2" | git hash-object -w --stdin); git update-index --cacheinfo 100644,$b,$D/$1
-	git update-ref refs/weir/promotions $(echo x | git commit-tree $(git write-tree))); }
+	git update-ref refs/weir/attestations $(echo x | git commit-tree $(git write-tree))); }
 edit promotion 's/^verdict .*/verdict violated/'; breaks digest 'not the one'
 edit changes 's/b.c$/c.c/'; breaks changes 'not the recorded'
 edit statement.json 's/"machine":"m"/"machine":"n"/'; breaks statement wrong
 edit statement.sig 's/^../00/'; breaks statement ''
-git -C $R update-ref -d refs/weir/promotions; breaks record 'no ref'
+git -C $R update-ref -d refs/weir/attestations; breaks record 'no ref'
 EOT
 
 t "branch that was rewound" <<'EOT'

@@ -13,6 +13,7 @@
 #include "user/base/digest.h"
 #include "writeback/config.h"
 #include "writeback/gate.h"
+#include "writeback/ledgerentry.h"
 #include "writeback/reason.h"
 #include "writeback/statement.h"
 
@@ -161,10 +162,11 @@ static void test_reasons_are_distinct(void **state)
 }
 
 #define ZEROS "0000000000000000000000000000000000000000000000000000000000000000"
+#define LEDGER "ledger: /l\nledger_key: /lk\n"
 #define CONFIG \
 	"schema: weir.gate/1\nid: 00000000000000000000000000000000\nrepository: /r\n" \
 	"refs: [refs/heads/main]\nuser: weir\nkey: /k\nsigners: /s\nname: n\nemail: e\n" \
-	"hosts: [" ZEROS "]\n"
+	"hosts: [" ZEROS "]\n" LEDGER
 
 static void config_says(const char *text, const char *what)
 {
@@ -191,14 +193,76 @@ static void test_config(void **state)
 	assert_true(gate_texts_have(&again.hosts, ZEROS));
 	config_says("", "g:1:1: ");
 	config_says("[a]", "g:1:1: a map");
-	config_says(CONFIG "extra: 1\n", "g:11:1: unknown key");
-	config_says(CONFIG "name: m\n", "g:11:1: this key stands here twice");
-	config_says(CONFIG "policies: [abc]\n", "g:11:12: 64 lower-case");
-	config_says(CONFIG "policies: abc\n", "g:11:11: a list");
+	config_says(CONFIG "extra: 1\n", "g:13:1: unknown key");
+	config_says(CONFIG "name: m\n", "g:13:1: this key stands here twice");
+	config_says(CONFIG "policies: [abc]\n", "g:13:12: 64 lower-case");
+	config_says(CONFIG "policies: abc\n", "g:13:11: a list");
 	config_says(CONFIG "crosscheck: no\n", "stat or full");
 	config_says(CONFIG "agent: relative\n", "absolute");
 	config_says("schema: weir.gate/1\n", "`id` is missing");
 	config_says("a: [", "g:");
+	text.len = 0;
+	buf_add(&text, CONFIG, strlen(CONFIG) - strlen(LEDGER));
+	config_says(buf_str(&text), "run `weir-gate init --add-ledger`");
+	buf_addf(&text, "ledger: /l\n");
+	config_says(buf_str(&text), "`ledger_key` is missing");
+	buf_addf(&text, "ledger_key: /k\n");
+	config_says(buf_str(&text), "another key than key");
+}
+
+static void test_ledger_entries(void **state)
+{
+	static const char done[] =
+		"{\"commit\":\"c\",\"intent\":4,\"kind\":\"done\",\"promotion\":\"p\","
+		"\"ref\":\"r\",\"schema\":\"weir.ledger/1\",\"time\":5}\n";
+	static const char *const bad[] = {
+		"",
+		"{}",
+		"[]",
+		"{\"commit\":\"c\",\"intent\":null,\"kind\":\"done\",\"promotion\":\"p\",\"ref\":"
+		"\"r\","
+		"\"schema\":\"weir.ledger/1\",\"time\":5}",
+		"{\"commit\":\"c\",\"intent\":-4,\"kind\":\"done\",\"promotion\":\"p\",\"ref\":"
+		"\"r\","
+		"\"schema\":\"weir.ledger/1\",\"time\":5}",
+		"{\"commit\":\"c\",\"intent\":4,\"kind\":\"done\",\"promotion\":null,\"ref\":\"r\","
+		"\"schema\":\"weir.ledger/1\",\"time\":5}",
+		"{\"commit\":\"c\",\"intent\":4,\"kind\":\"done\",\"promotion\":\"p\",\"ref\":"
+		"\"r\","
+		"\"schema\":\"weir.ledger/2\",\"time\":5}",
+		"{\"commit\":\"c\",\"intent\":4,\"kind\":\"done\",\"promotion\":\"p\",\"ref\":"
+		"\"r\","
+		"\"schema\":\"weir.ledger/1\",\"time\":5,\"x\":1}",
+		"{\"commit\":\"c\",\"intent\":4,\"kind\":\"gone\",\"promotion\":\"p\",\"ref\":"
+		"\"r\","
+		"\"schema\":\"weir.ledger/1\",\"time\":5}",
+	};
+	cleanup_ledger_entry struct ledger_entry n = { 0 };
+	struct ledger_entry aborted = { .kind = LEDGER_ABORTED,
+					.intent = -1,
+					.reason = (char *)(uintptr_t) "limit",
+					.why = (char *)(uintptr_t) "a\n\x1b" };
+	cleanup_buf struct buf text = { 0 };
+	struct weir_err e = { 0 };
+
+	(void)state;
+	assert_int_equal(ledger_entry_parse(done, strlen(done), &n, &e), 0);
+	assert_int_equal(n.kind, LEDGER_DONE);
+	assert_int_equal(n.intent, 4);
+	assert_int_equal(ledger_entry_format(&n, &text), 0);
+	assert_string_equal(buf_str(&text), done);
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		struct ledger_entry other;
+
+		assert_int_equal(ledger_entry_parse(bad[i], strlen(bad[i]), &other, &e), -EBADMSG);
+	}
+	ledger_entry_done(&n);
+	text.len = 0;
+	assert_int_equal(ledger_entry_format(&aborted, &text), 0);
+	assert_int_equal(ledger_entry_parse(buf_str(&text), text.len, &n, &e), 0);
+	assert_int_equal(n.intent, -1);
+	assert_null(n.commit);
+	assert_string_equal(n.why, "a\n\x1b");
 }
 
 static void test_statement_shape(void **state)
@@ -225,6 +289,7 @@ int main(void)
 		cmocka_unit_test(test_only_approve_decides),
 		cmocka_unit_test(test_reasons_are_distinct),
 		cmocka_unit_test(test_config),
+		cmocka_unit_test(test_ledger_entries),
 		cmocka_unit_test(test_statement_shape),
 	};
 
