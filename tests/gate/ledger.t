@@ -111,7 +111,7 @@ EOT
 t "attack: a checkpoint of another key, of another log, unsigned" <<'EOT'
 promoted; again; cp $L/checkpoint c; sed -i 's/^\(— [^ ]* \).*/\1AAAAAAAA/' $L/checkpoint; must_refuse ledger 'not signed by' commit
 sed '/^—/d' c >$L/checkpoint; must_refuse ledger 'signed note' commit; sed '1s/.*/example.com/' c >$L/checkpoint; must_refuse ledger wrong commit; cp c $L/checkpoint; commit >/dev/null
-sed 's/+/x+/' $V >v; s=0; "$GATE" verify main --repo trusted.git --signers $S --ledger-key v 2>err || s=$?; [ $s = 125 ]; grep -q 'no public key' err
+sed 's/+/x+/' $V >v; s=0; "$GATE" verify main --repo trusted.git --signers $S --ledger-key v 2>err || s=$?; [ $s = 2 ]; grep -q 'no public key' err
 rm -f k; ssh-keygen -q -t ed25519 -N '' -f k; python3 -c 'import base64, hashlib, sys
 name = open(sys.argv[1]).read().split("+")[0]; raw = b"\1" + base64.b64decode(open(sys.argv[2]).read().split()[1])[-32:]
 print(name + "+" + hashlib.sha256(name.encode() + b"\n" + raw).hexdigest()[:8] + "+" + base64.b64encode(raw).decode())' $V k.pub >v
