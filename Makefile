@@ -25,7 +25,8 @@ MAKEFLAGS += --no-builtin-rules
 .SUFFIXES:
 
 BUILD_DEPS := gcc make clang-14 bpftool libbpf-dev libelf-dev zlib1g-dev \
-	libgit2-dev libssl-dev libyaml-dev libjansson-dev libcap-ng-dev libdeflate-dev
+	libgit2-dev libssl-dev libyaml-dev libjansson-dev libcap-ng-dev libdeflate-dev \
+	libunistring-dev
 CHECK_DEPS := git openssh-client libcmocka-dev libclang-rt-14-dev clang-format-14 clang-tidy-14 \
 	cppcheck shellcheck perl
 
@@ -63,7 +64,7 @@ BPF_OBJ := $(patsubst bpf/%.bpf.c,$(O)/bpf/%.o,$(BPF_SRC))
 
 COMMON_LIBS := -lcrypto -lyaml -ljansson -lcap-ng -lz
 WEIR_LIBS := -lbpf -lelf $(COMMON_LIBS)
-GATE_LIBS := -lgit2 -ldeflate $(COMMON_LIBS)
+GATE_LIBS := -lgit2 -ldeflate -lunistring $(COMMON_LIBS)
 
 .PHONY: all
 all: $(O)/weir $(O)/weir-gate

@@ -78,7 +78,51 @@ enum hazard_role {
 	X(HARDLINK, "hard-link", TREE_UNSAFE, STRICT, APPROVER, \
 	  "a file with names outside the workspace; the tree stores it as an ordinary file") \
 	X(TWIN, "name-twin", TREE_UNSAFE, STRICT, APPROVER, \
-	  "names that are one under case folding or normalisation")
+	  "names that are one under case folding or normalisation") \
+	X(LOOKALIKE, "name-lookalike", TREE_UNSAFE, STRICT, SECURITY, \
+	  "a name that reads like another one beside it, in letters of another script") \
+	X(BARE, "gitlink-file", TREE_UNSAFE, STRICT, SECURITY, \
+	  "a file that git would follow to a repository elsewhere") \
+	X(METASIZE, "metadata-size", LIMIT, REFUSE, NOBODY, \
+	  "a git control file that is too large to be understood") \
+	X(ATTRIBUTES, "attributes-rewrite", CONTROL_FILE, STRICT, SECURITY, \
+	  "git attributes that change bytes on checkout, in archives or in what a diff shows") \
+	X(LOST, "not-representable", TREE_UNREPRESENTABLE, STRICT, APPROVER, \
+	  "git has no place for it: it stays behind") \
+	X(BIDI, "text-bidi", TEXT, STRICT, SECURITY, \
+	  "controls that show text in another order than it has") \
+	X(INVISIBLE, "text-invisible", TEXT, STRICT, SECURITY, "characters that nobody sees") \
+	X(MIXED, "text-mixed-script", TEXT, STRICT, SECURITY, \
+	  "a word with letters of another script that look like its own") \
+	X(ESCAPE, "text-escape", TEXT, STRICT, SECURITY, \
+	  "characters that command the terminal it is shown on") \
+	X(LONGLINE, "text-long-line", TEXT, WARN, APPROVER, "a line too long to be read") \
+	X(LFS, "lfs-pointer", TREE_UNREPRESENTABLE, STRICT, APPROVER, \
+	  "a pointer of git-lfs: the content itself is not promoted") \
+	X(PROGRAM, "binary-program", TEXT, STRICT, SECURITY, "a program that nobody can read") \
+	X(BINARY, "binary", TEXT, WARN, APPROVER, "content that is no text") \
+	X(SECRETKEY, "secret-key", SECRET, REFUSE, SECURITY, "a private key") \
+	X(SECRETTOKEN, "secret-token", SECRET, REFUSE, SECURITY, "a token that gives access") \
+	X(SECRETLIKELY, "secret-likely", SECRET, STRICT, SECURITY, \
+	  "what looks like a token that gives access") \
+	X(SECRETLOCKED, "secret-locked", SECRET, STRICT, SECURITY, \
+	  "a private key behind a passphrase") \
+	X(SECRETMANY, "secret-many", SECRET, REFUSE, SECURITY, \
+	  "more secrets in one file than are listed") \
+	X(CI, "exec-ci", CONTROL_FILE, STRICT, PLATFORM, \
+	  "continuous integration runs it, with its credentials") \
+	X(HOOK, "exec-hook", CONTROL_FILE, STRICT, SECURITY, "git and its helpers run it") \
+	X(EDITOR, "exec-editor", CONTROL_FILE, STRICT, SECURITY, \
+	  "editors run it or what it names when they open the project") \
+	X(AGENT, "exec-agent", CONTROL_FILE, STRICT, SECURITY, \
+	  "coding agents obey it or run what it names") \
+	X(SHELL, "exec-shell", CONTROL_FILE, STRICT, SECURITY, \
+	  "shells and version managers run it when somebody enters the directory") \
+	X(STARTUP, "exec-startup", CONTROL_FILE, STRICT, SECURITY, \
+	  "an interpreter runs it whenever it starts") \
+	X(OWNERS, "review-owners", CONTROL_FILE, STRICT, POLICY, \
+	  "it decides who has to review what") \
+	X(BUILD, "exec-build", CONTROL_FILE, WARN, APPROVER, "building or testing runs it")
 
 enum hazard_kind {
 #define WEIR_X(id, name, reason, weight, role, why) HAZARD_##id,
@@ -86,6 +130,8 @@ enum hazard_kind {
 #undef WEIR_X
 	HAZARD_COUNT,
 };
+
+_Static_assert(HAZARD_COUNT <= 64, "sets of classes are bits of one word");
 
 #define HAZARD_ID_MAX 64 /* bytes of an id with its NUL */
 

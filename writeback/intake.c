@@ -14,15 +14,17 @@
 
 int intake_init(struct intake *in)
 {
-	in->buffer = malloc(INTAKE_SMALL + 1);
+	in->buffer = malloc(SCAN_OVERLAP + INTAKE_SMALL + 1);
 	in->sha256 = digest_new();
-	return in->buffer && in->sha256 ? 0 : -ENOMEM;
+	return in->buffer && in->sha256 ? scan_new(&in->scan) : -ENOMEM;
 }
 
 void intake_done(struct intake *in)
 {
 	free(in->buffer);
 	digest_free(in->sha256);
+	scan_free(in->scan);
+	in->scan = NULL;
 	in->buffer = NULL;
 	in->sha256 = NULL;
 }
@@ -60,11 +62,33 @@ static int find_equal(const struct intake *in, const struct change *c, struct we
 	return same ? 1 : refuse(e, REASON_OBJECT_COLLISION, "%s", c->path);
 }
 
+/* Findings about content count when the run made the content. */
+static int end_scan(struct intake *in, const struct change *c, struct weir_err *e)
+{
+	if (c->old_mode != 0 && git_oid_equal(&c->oid, &c->old_oid))
+		return 0;
+	if (scan_end(in->scan, in->hazards, c->path, c->sha256) < 0)
+		return err_errno(e, -ENOMEM, "%s", c->path);
+	return 0;
+}
+
+static int inspect_whole(struct intake *in, const struct change *c, const void *data, size_t len,
+			 struct weir_err *e)
+{
+	long left;
+
+	if (content_matters(c->path) && content_inspect(in->hazards, c->path, data, len) < 0)
+		return err_errno(e, -ENOMEM, "%s", c->path);
+	scan_begin(in->scan);
+	left = scan_feed(in->scan, data, len, true);
+	return left < 0 ? err_errno(e, (int)left, "%s", c->path) : end_scan(in, c, e);
+}
+
 static int take_bytes(struct intake *in, struct change *c, const void *data, size_t len,
 		      struct weir_err *e)
 {
 	unsigned char sha256[DIGEST_SIZE];
-	int err;
+	int err = 0;
 
 	if (digest_add(in->sha256, data, len) < 0 || digest_end(in->sha256, sha256) < 0)
 		return err_errno(e, -EIO, "%s", c->path);
@@ -72,9 +96,10 @@ static int take_bytes(struct intake *in, struct change *c, const void *data, siz
 		return changed(c, "has another content", e);
 	if (repo_hash(GIT_OBJECT_BLOB, data, len, &c->oid) < 0)
 		return repo_error(e, c->path);
-	if (content_matters(c->path) && content_inspect(in->hazards, c->path, data, len) < 0)
-		return err_errno(e, -ENOMEM, "%s", c->path);
-	err = find_equal(in, c, e);
+	if (S_ISREG(c->st_mode))
+		err = inspect_whole(in, c, data, len, e);
+	if (err == 0)
+		err = find_equal(in, c, e);
 	if (err != 0)
 		return err < 0 ? err : 0;
 	err = pack_add(in->pack, PACK_BLOB, data, len, c->oid.id, c->sha256);
@@ -110,29 +135,48 @@ static int take_small(struct intake *in, struct change *c, int fd, struct weir_e
 	return take_bytes(in, c, in->buffer, (size_t)n, e);
 }
 
+/* Returns: bytes to keep in front of the next piece, or a negative errno with e. */
+static long take_piece(struct intake *in, const struct change *c, size_t kept, size_t n, bool last,
+		       struct repo_stream *id, struct weir_err *e)
+{
+	const unsigned char *data = in->buffer + kept;
+	long keep = digest_add(in->sha256, data, n);
+
+	if (keep == 0)
+		keep = repo_stream_add(id, data, n);
+	if (keep == 0)
+		keep = pack_write(in->pack, data, n);
+	if (keep == 0)
+		keep = scan_feed(in->scan, in->buffer, kept + n, last);
+	if (keep < 0)
+		return err_errno(e, (int)keep, "%s", c->path);
+	memmove(in->buffer, in->buffer + kept + n - (size_t)keep, (size_t)keep);
+	return keep;
+}
+
 static int stream(struct intake *in, struct change *c, int fd, struct repo_stream *id,
 		  struct weir_err *e)
 {
 	uint64_t left = c->size;
-	int err = 0;
+	size_t kept = 0;
 
+	scan_begin(in->scan);
 	for (;;) {
-		ssize_t n = read_some(fd, in->buffer, INTAKE_SMALL);
+		ssize_t n = read_some(fd, in->buffer + kept, INTAKE_SMALL);
+		long keep;
 
 		if (n < 0)
 			return err_errno(e, (int)n, "%s", c->path);
-		if ((uint64_t)n > left || (n == 0 && left > 0))
+		if ((uint64_t)n > left || (n == 0 && left > 0) ||
+		    (n < (ssize_t)INTAKE_SMALL && (uint64_t)n != left))
 			return changed(c, "has another size", e);
 		if (n == 0)
 			return 0;
 		left -= (uint64_t)n;
-		err = digest_add(in->sha256, in->buffer, (size_t)n);
-		if (err == 0)
-			err = repo_stream_add(id, in->buffer, (size_t)n);
-		if (err == 0)
-			err = pack_write(in->pack, in->buffer, (size_t)n);
-		if (err < 0)
-			return err_errno(e, err, "%s", c->path);
+		keep = take_piece(in, c, kept, (size_t)n, left == 0, id, e);
+		if (keep < 0)
+			return (int)keep;
+		kept = (size_t)keep;
 	}
 }
 
@@ -155,7 +199,11 @@ static int take_large(struct intake *in, struct change *c, int fd, struct weir_e
 		return err_errno(e, -EIO, "%s", c->path);
 	if (memcmp(sha256, c->sha256, DIGEST_SIZE) != 0)
 		return changed(c, "has another content", e);
-	err = find_equal(in, c, e);
+	if (content_matters(c->path) && hazards_add(in->hazards, HAZARD_METASIZE, c->path) < 0)
+		return err_errno(e, -ENOMEM, "%s", c->path);
+	err = end_scan(in, c, e);
+	if (err == 0)
+		err = find_equal(in, c, e);
 	if (err < 0)
 		return err;
 	err = err == 1 ? pack_abandon(in->pack) : pack_end(in->pack, c->oid.id, c->sha256);

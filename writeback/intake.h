@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Taking one file into quarantine: read once, hashed twice (SHA-256 for us, git's object id
- * with collision detection), packed, all in one pass; the SHA-256 must be the manifest's.
- * Small files are held whole, large ones pass through a buffer of 1 MiB.
+ * with collision detection), scanned, packed, all in one pass; the SHA-256 must be the manifest's.
+ * Small files are held whole, large ones pass through a buffer of 1 MiB. What is found in a file
+ * counts when its content is not the base's.
  */
 #ifndef WEIR_WRITEBACK_INTAKE_H
 #define WEIR_WRITEBACK_INTAKE_H
@@ -12,6 +13,7 @@
 #include "writeback/pack.h"
 #include "writeback/reader.h"
 #include "writeback/repo.h"
+#include "writeback/scan.h"
 
 #define INTAKE_SMALL ((size_t)1 << 20) /* bytes; larger files are streamed */
 
@@ -20,7 +22,8 @@ struct intake {
 	struct pack *pack;
 	struct hazards *hazards;
 	struct digest *sha256;
-	unsigned char *buffer; /* INTAKE_SMALL + 1 bytes */
+	struct scan *scan;
+	unsigned char *buffer; /* SCAN_OVERLAP + INTAKE_SMALL + 1 bytes */
 };
 
 /* Starts with repo, pack and hazards set. Returns: 0 or -ENOMEM. */

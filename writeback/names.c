@@ -52,22 +52,22 @@ static bool is_hidden(const unsigned char *in, size_t len)
 	       (c >= 0xfff9 && c <= 0xfffb);
 }
 
-static uint32_t inspect_bytes(const char *name, size_t len)
+static uint64_t inspect_bytes(const char *name, size_t len)
 {
 	const unsigned char *in = (const unsigned char *)name;
-	uint32_t found = 0;
+	uint64_t found = 0;
 
 	for (size_t i = 0; i < len;) {
 		size_t n = escape_utf8_len(in + i, len - i);
 
 		if (n == 0)
-			found |= 1u << HAZARD_UTF8;
+			found |= 1ull << HAZARD_UTF8;
 		else if (n == 1 && (in[i] < 0x20 || in[i] == 0x7f))
-			found |= 1u << HAZARD_CONTROL;
+			found |= 1ull << HAZARD_CONTROL;
 		else if (n == 1 && in[i] == '\\')
-			found |= 1u << HAZARD_BACKSLASH;
+			found |= 1ull << HAZARD_BACKSLASH;
 		else if (n > 1 && is_hidden(in + i, n))
-			found |= 1u << HAZARD_HIDDEN;
+			found |= 1ull << HAZARD_HIDDEN;
 		i += n ? n : 1;
 	}
 	return found;
@@ -83,7 +83,7 @@ static bool is_stream(const char *name, size_t len)
 
 int names_inspect_path(struct hazards *h, const char *path)
 {
-	uint32_t found = 0;
+	uint64_t found = 0;
 	unsigned int depth = 0;
 
 	for (const char *at = path; *at;) {
@@ -91,19 +91,19 @@ int names_inspect_path(struct hazards *h, const char *path)
 
 		found |= inspect_bytes(at, len);
 		if (name_is_dotgit(at, len))
-			found |= 1u << HAZARD_DOTGIT;
+			found |= 1ull << HAZARD_DOTGIT;
 		if (is_stream(at, len))
-			found |= 1u << HAZARD_STREAM;
+			found |= 1ull << HAZARD_STREAM;
 		if (depth == 0 && name_is_like(at, len, ".weir"))
-			found |= 1u << HAZARD_WEIR;
+			found |= 1ull << HAZARD_WEIR;
 		depth++;
 		at += len;
 		at += *at == '/';
 	}
 	if (depth > NAMES_DEPTH_MAX || strlen(path) > NAMES_PATH_MAX)
-		found |= 1u << HAZARD_DEPTH;
+		found |= 1ull << HAZARD_DEPTH;
 	for (unsigned int kind = 0; kind < HAZARD_COUNT; kind++)
-		if ((found & 1u << kind) && hazards_add(h, (enum hazard_kind)kind, path) < 0)
+		if ((found & 1ull << kind) && hazards_add(h, (enum hazard_kind)kind, path) < 0)
 			return -ENOMEM;
 	return 0;
 }

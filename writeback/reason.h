@@ -69,6 +69,8 @@
 	X(TREE_UNSAFE, "tree-unsafe", "remove or rename it") \
 	X(TREE_UNREPRESENTABLE, "tree-unrepresentable", "git can't hold it; remove it") \
 	X(CONTROL_FILE, "control-file", "let a person make this change") \
+	X(TEXT, "content", "let a person look at it, and sign an exception or remove it") \
+	X(SECRET, "secret", "take it out, and replace it where it is in use") \
 	X(LIMIT, "limit", "promote less at once") \
 	X(OBJECT_COLLISION, "object-collision", \
 	  "another content has this object id; keep both files and report it") \

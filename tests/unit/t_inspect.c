@@ -22,19 +22,19 @@
 #include "writeback/names.h"
 #include "writeback/twins.h"
 
-static uint32_t found(const struct hazards *h)
+static uint64_t found(const struct hazards *h)
 {
-	uint32_t kinds = 0;
+	uint64_t kinds = 0;
 
 	for (size_t i = 0; i < h->count; i++)
-		kinds |= 1u << h->items[i].kind;
+		kinds |= 1ull << h->items[i].kind;
 	return kinds;
 }
 
-static uint32_t path(const char *text)
+static uint64_t path(const char *text)
 {
 	struct hazards h = { 0 };
-	uint32_t kinds;
+	uint64_t kinds;
 
 	assert_int_equal(names_inspect_path(&h, text), 0);
 	kinds = found(&h);
@@ -42,10 +42,10 @@ static uint32_t path(const char *text)
 	return kinds;
 }
 
-static uint32_t link_kinds(const char *at, const char *target)
+static uint64_t link_kinds(const char *at, const char *target)
 {
 	struct hazards h = { 0 };
-	uint32_t kinds;
+	uint64_t kinds;
 
 	assert_int_equal(names_inspect_link(&h, at, target), 0);
 	kinds = found(&h);
@@ -53,7 +53,7 @@ static uint32_t link_kinds(const char *at, const char *target)
 	return kinds;
 }
 
-#define ONE(id) (1u << HAZARD_##id)
+#define ONE(id) (1ull << HAZARD_##id)
 
 static void test_names(void **state)
 {
