@@ -62,6 +62,10 @@ refused 2 '^weir: policy x+\.\.\.x+: File name too long$' 'policy name over 4096
 	weir run -w "$ws" -p "$long" -- touch "$ws/ran"
 refused 2 '^weir: workspace a.x0a.x1b: No such file' 'workspace with newline and escape bytes' \
 	weir run -w $'a\n\033' -- touch "$ws/ran"
+refused 2 '^weir: -p @base needs a repository' 'policy of the base commit without a gate' \
+	weir run -w "$ws" -p @base -- touch "$ws/ran"
+refused 125 '^weir: /etc/weir/gate\.yaml: no gate on this host; .*weir-gate init' 'repository without a gate' \
+	weir run -w "$ws" --repo "$lab" -- touch "$ws/ran"
 refused 2 'user nobodyever does not exist' 'no such user' \
 	weir run -w "$ws" --user nobodyever -- touch "$ws/ran"
 

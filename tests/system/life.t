@@ -131,6 +131,12 @@ head -c 3000000 /dev/zero >"$lab/small/fill"
 WEIR_STATE=$lab/small weir_sh 'i=0; while [ $i -lt 6000 ]; do : >f; i=$((i + 1)); done'
 is "$status" 121 'a full disk under the run directory: indeterminate' "$stderr"
 like "$stderr" 'No space left' 'which is said'
+head -c 9000000 /dev/zero >"$lab/small/more" 2>/dev/null
+WEIR_STATE=$lab/small weir_sh 'touch ran'
+is "$status $(wc -l <"$lab/stderr")" '125 1' 'no room to begin with: one line' "$stderr"
+like "$stderr" '^weir: .*No space left' 'which says so'
+[[ ! -e $ws/ran ]]
+ok $? 'nothing ran'
 umount "$lab/small"
 
 # The collector is killed.

@@ -65,6 +65,8 @@ is "$status $(wc -l <"$lab/stderr")" '125 1' 'a pin is gone while a run is activ
 like "$stderr" "^weir: $pins/$build/links/file_open is gone while a run is active: " 'which is said'
 [[ ! -e other/ran ]]
 ok $? 'nothing ran'
+try weir unload
+is "$status $stderr" '125 weir: a run is active: wait for its end, or weir recover' 'nor does unload touch it'
 touch "$ws/go"
 background_end
 [[ $status = 121 || $status = 120 ]]
