@@ -4,6 +4,11 @@
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
+commands=$(weir help | sed -n 's/^  \([a-z]*\) .*/\1/p' | grep -v '^help$')
+gate_commands=$(weir-gate help | sed -n 's/^  \([a-z]*\) .*/\1/p')
+like "$(paste -sd ' ' <<<"$commands")" '^run show list rm commit .*recover' 'weir help lists the commands'
+like "$(paste -sd ' ' <<<"$gate_commands")" '^init .*nonce .*commit .*verify' 'weir-gate help likewise'
+
 wrong 'weir alone' '^weir: which command\? `weir help` ' weir
 wrong 'unknown command' "^weir: unknown command 'frobnicate'; there are: run show " weir frobnicate
 wrong 'escape bytes in a command' "^weir: unknown command 'a.x1b\[31m'" weir $'a\033[31m'
@@ -41,15 +46,15 @@ wrong 'commit with more than fits' '^weir: more than 20 arguments' weir commit l
 wrong 'verify without anything' '^weir-gate verify: COMMIT is missing' weir verify
 wrong 'gate alone' '^weir-gate: which command' weir-gate
 wrong 'gate with an unknown command' "^weir-gate: there is no command 'frobnicate'" weir-gate frobnicate
-for command in init nonce policy checkout commit verify; do
+for command in $gate_commands; do
 	wrong "gate $command with an unknown option" "^weir-gate $command: there is no option --frob;" \
-		weir-gate $command --frob
+		weir-gate "$command" --frob
 	wrong "gate $command without a value" "^weir-gate $command: option --[a-z]+ needs a value" \
-		weir-gate $command "$(weir-gate $command --help | sed -n 's/^ .*\(--[a-z]*\)=.*/\1/p' | head -n 1)"
+		weir-gate "$command" "$(weir-gate "$command" --help | sed -n 's/^ .*\(--[a-z]*\)=.*/\1/p' | head -n 1)"
 done
 for command in init nonce policy checkout commit; do
 	wrong "gate $command with an argument" "^weir-gate $command: 'x' is one argument too many" \
-		weir-gate $command x
+		weir-gate "$command" x
 done
 
 # Help.
@@ -62,13 +67,13 @@ good()
 good weir help
 good weir --help
 good weir-gate help
-for command in run show list rm commit verify policy doctor recover unload; do
-	good weir help $command
-	good weir $command --help
+for command in $commands; do
+	good weir help "$command"
+	good weir "$command" --help
 done
-for command in init nonce policy checkout commit verify; do
-	good weir-gate $command --help
-	good weir-gate $command --usage
+for command in $gate_commands; do
+	good weir-gate "$command" --help
+	good weir-gate "$command" --usage
 done
 try weir --version
 is "$status $stdout" "0 weir $(weir-gate --version | cut -d ' ' -f 2) (records of version 1)" \
