@@ -3,6 +3,7 @@
 # From weir run to weir commit, with a gate: what is promoted once, what is refused, and bad input.
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
+gate_forget
 trusted=$lab/trusted.git
 export GIT_CONFIG_GLOBAL=$lab/gitconfig
 git config --global safe.directory '*'
@@ -140,6 +141,6 @@ in_seed commit -q --allow-empty -m other
 git -C "$trusted" fetch -q "$lab/seed" main:main
 chown -R weir "$trusted"
 refused base-moved 'the trusted branch has moved' weir commit -m x
-rm -rf /etc/weir
+gate_forget
 
 done_testing

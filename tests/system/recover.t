@@ -82,6 +82,7 @@ is "$status $stdout" '0 pins 0123456789abcdef: never complete; removed' 'pins th
 is "$(ls $pins)" "$build" 'are gone, others are not'
 
 # A run in a fresh checkout is killed. ------------------------------------------------------------
+gate_forget
 git init -q --bare "$lab/trusted.git" -b main
 git init -q "$lab/seed" -b main
 mkdir "$lab/seed/.weir"
@@ -144,7 +145,8 @@ echo '{}' >"$state/runs/20200101-000000-fedcba/run.json"
 try weir recover
 is "$status $stdout" "0 checkout $state/work/20200101-000000-abcdef: removed" 'an old one is not; one of a run that has ended is' "$stderr"
 date -s '-2 minutes' >/dev/null
-rm -rf "$state/work/20200101-000000-fedcba" "$state/runs/20200101-000000-fedcba" /etc/weir
+rm -rf "$state/work/20200101-000000-fedcba" "$state/runs/20200101-000000-fedcba"
+gate_forget
 
 # Where it is right, weir doctor says so.
 try weir doctor
