@@ -11,6 +11,8 @@
 #include "user/base/fsio.h"
 #include "writeback/sshwire.h"
 
+#define LIST_REQUEST 11
+#define LIST_RESPONSE 12
 #define SIGN_REQUEST 13
 #define SIGN_RESPONSE 14
 #define RSA_SHA512 4
@@ -112,4 +114,31 @@ int agent_sign(const char *socket_path, const struct buf *blob, const struct buf
 	if (sshwire_string(&w, &signature) < 0 || w.left != 0)
 		return err_set(e, -EBADMSG, "ssh-agent at %s: damaged answer", socket_path);
 	return buf_add(ret_signature, signature.at, signature.left);
+}
+
+int agent_only_key(const char *socket_path, struct buf *ret_blob, struct weir_err *e)
+{
+	static const unsigned char question[] = { 0, 0, 0, 1, LIST_REQUEST };
+	struct buf q = { .data = (char *)(uintptr_t)question, .len = sizeof(question) };
+	cleanup_buf struct buf answer = { 0 };
+	cleanup_close int fd = agent_connect(socket_path);
+	struct sshwire w, blob, comment;
+	unsigned char type;
+	uint32_t count;
+	int err = fd < 0 ? fd : ask(fd, &q, &answer);
+
+	if (err < 0)
+		return err_errno(e, err, "ssh-agent at %s", socket_path);
+	w.at = (const unsigned char *)answer.data;
+	w.left = answer.len;
+	if (sshwire_u8(&w, &type) < 0 || type != LIST_RESPONSE || sshwire_u32(&w, &count) < 0)
+		return err_set(e, -EBADMSG, "ssh-agent at %s: damaged answer", socket_path);
+	if (count != 1)
+		return err_set(e, -EINVAL,
+			       "ssh-agent at %s holds %u keys; say which one by its public key "
+			       "file",
+			       socket_path, count);
+	if (sshwire_string(&w, &blob) < 0 || sshwire_string(&w, &comment) < 0)
+		return err_set(e, -EBADMSG, "ssh-agent at %s: damaged answer", socket_path);
+	return buf_add(ret_blob, blob.at, blob.left);
 }

@@ -14,9 +14,11 @@
 #include "user/base/cleanup.h"
 #include "user/base/fsio.h"
 #include "user/base/usage.h"
+#include "writeback/caller.h"
 #include "writeback/command.h"
 #include "writeback/json.h"
 #include "writeback/keeper.h"
+#include "writeback/message.h"
 #include "writeback/priv.h"
 #include "writeback/promotion.h"
 #include "writeback/publish.h"
@@ -49,6 +51,9 @@ struct args {
 	int result; /* pipe to the parent */
 	uint64_t ws_dev;
 	uint64_t ws_ino;
+	uid_t ws_uid;
+	uid_t caller;
+	struct weir_err no_workspace; /* why it could not be opened; a proposal needs none */
 };
 
 void promotion_done(struct promotion *p)
@@ -68,31 +73,83 @@ void promotion_done(struct promotion *p)
 	hazards_done(&p->hazards);
 	if (p->quarantine >= 0)
 		close(p->quarantine);
+	pending_done(&p->pending);
+	people_done(&p->people);
+	gate_texts_done(&p->producers);
+	approve_tally_done(&p->tally);
 	buf_done(&p->changes_text);
 	buf_done(&p->digest_text);
 	buf_done(&p->commit_data);
 }
 
-/* A run that was promoted already is no failure. Returns: 1 when it was, 0 when not. */
-static int was_promoted(const struct args *a)
+/* The run's statement, without any trust in it yet. Returns: 0 or -ENOENT. */
+static int peek(const struct args *a, struct statement *ret_statement)
 {
-	cleanup_statement struct statement s = { 0 };
-	cleanup_nonce struct nonce n = { 0 };
 	cleanup_buf struct buf text = { 0 };
 	struct weir_err none = { 0 };
 	int fd = a->files[RUN_STATEMENT], err;
 
 	if (fd < 0)
-		return 0;
+		return -ENOENT;
 	err = fsio_read_fd(fd, STATEMENT_MAX, &text);
 	if (lseek(fd, 0, SEEK_SET) < 0 || err < 0 ||
-	    statement_parse(buf_str(&text), text.len, &s, &none) < 0 ||
-	    nonce_load(s.nonce, &n, &none) < 0)
+	    statement_parse(buf_str(&text), text.len, ret_statement, &none) < 0)
+		return -ENOENT;
+	return 0;
+}
+
+/* A run that was promoted already is no failure. Returns: 1 when it was, 0 when not. */
+static int was_promoted(const struct repo *r, const struct statement *s)
+{
+	cleanup_nonce struct nonce n = { 0 };
+	struct weir_err none = { 0 };
+
+	if (!s->nonce || nonce_load(s->nonce, &n, &none) < 0 || !n.used ||
+	    strcmp(n.statement, s->sha256) != 0)
 		return 0;
-	if (!n.used || strcmp(n.statement, s.sha256) != 0)
-		return 0;
+	pending_drop(r, n.id); /* left by a crash */
 	printf("already promoted as %s, nothing changed\n", n.promoted);
 	return 1;
+}
+
+static bool same_message(const struct args *a, struct pending *p)
+{
+	cleanup_buf struct buf message = { 0 };
+
+	if (a->message && message_add(&message, a->message) < 0)
+		return false;
+	return (!a->message || strcmp(buf_str(&message), buf_str(&p->message)) == 0) &&
+	       (!a->author || strcmp(a->author, buf_str(&p->author)) == 0);
+}
+
+/* Goes on with the proposal of this run, unless another message or author asks for a new one. */
+static int find_proposal(struct promotion *p, const struct args *a, const struct statement *s,
+			 struct weir_err *e)
+{
+	unsigned char hash[DIGEST_SIZE];
+	char hex[DIGEST_HEX] = "";
+	int err = s->nonce ? pending_open(&p->repo, s->nonce, &p->pending, e) : -ENOENT;
+
+	if (err == 0 &&
+	    digest_bytes(buf_str(&p->pending.statement), p->pending.statement.len, hash) == 0)
+		digest_hex(hash, sizeof(hash), hex);
+	if (err == 0 && strcmp(hex, s->sha256) == 0 && same_message(a, &p->pending)) {
+		p->resumed = true;
+		p->message = buf_str(&p->pending.message);
+		p->author = p->pending.author.len ? buf_str(&p->pending.author) : NULL;
+		return 0;
+	}
+	if (err < 0 && err != -ENOENT && !a->message)
+		return err;
+	*e = (struct weir_err){ 0 };
+	pending_done(&p->pending);
+	if (!a->message) {
+		e->exit_code = GATE_EXIT_USAGE;
+		return err_set(e, -EINVAL, "-m MSG is missing: no proposal of this run is waiting");
+	}
+	if (a->no_workspace.text[0])
+		*e = a->no_workspace;
+	return a->no_workspace.err;
 }
 
 static int send_result(const struct promotion *p, int fd, bool print, struct weir_err *e)
@@ -136,6 +193,9 @@ static void record_refusal(struct promotion *p, struct weir_err *e)
 				  .why = e->text };
 	struct weir_err other = { 0 };
 
+	/* a proposal that waits is no refusal */
+	if (strcmp(e->code, reason_code(REASON_APPROVALS_MISSING)) == 0)
+		return;
 	if (p->recorded || e->exit_code != GATE_EXIT_REFUSED ||
 	    gateledger_add(p->ledger, &n, NULL, &other) == 0)
 		return;
@@ -144,9 +204,11 @@ static void record_refusal(struct promotion *p, struct weir_err *e)
 
 static int keep_commit(const struct gate_config *c, void *arg, struct weir_err *e)
 {
-	__attribute__((__cleanup__(promotion_done))) struct promotion p = { .repo = { .fd = -1 },
-									    .quarantine = -1 };
+	__attribute__((__cleanup__(promotion_done))) struct promotion p = {
+		.repo = { .fd = -1 }, .pending = { .dir = -1 }, .quarantine = -1
+	};
 	cleanup_gateledger struct gateledger ledger = { .log.dir = -1 };
+	cleanup_statement struct statement s = { 0 };
 	struct args *a = arg;
 	cleanup_close int lock = -1;
 	int err = repo_open(c->repository, true, &p.repo, e);
@@ -159,7 +221,7 @@ static int keep_commit(const struct gate_config *c, void *arg, struct weir_err *
 	err = gateledger_open(c, &p.repo, &ledger, e);
 	if (err == 0)
 		err = publish_recover(&p.repo, c, &ledger, e);
-	if (err < 0 || was_promoted(a))
+	if (err < 0 || (peek(a, &s) == 0 && was_promoted(&p.repo, &s)))
 		return err;
 	p.config = c;
 	p.ledger = &ledger;
@@ -167,17 +229,24 @@ static int keep_commit(const struct gate_config *c, void *arg, struct weir_err *
 	p.reader = a->reader;
 	p.ws_dev = a->ws_dev;
 	p.ws_ino = a->ws_ino;
+	p.ws_uid = a->ws_uid;
+	p.caller = a->caller;
 	p.message = a->message;
 	p.author = a->author;
 	p.strength = c->crosscheck && strcmp(c->crosscheck, "full") == 0 ? TREE_STRENGTH_FULL
 									 : TREE_STRENGTH_STAT;
+	err = find_proposal(&p, a, &s, e);
+	if (err < 0)
+		return err;
 	err = gate_run(&p, e);
 	if (err < 0)
 		record_refusal(&p, e);
 	if (p.nonce.id[0])
 		publish_drop_quarantine(&p.repo, p.nonce.id);
-	if (err < 0 && p.hazards.count > 0)
+	if (err < 0 && (p.hazards.count > 0 || p.pending.dir >= 0) && p.policy)
 		send_refusal(&p, a, e);
+	if (err == 0)
+		pending_drop(&p.repo, p.nonce.id);
 	return err < 0 ? err : send_result(&p, a->result, a->json, e);
 }
 
@@ -231,6 +300,7 @@ static int open_workspace(struct args *a, struct weir_err *e)
 		return refuse(e, REASON_NONCE_MISMATCH, "workspace %s: %s", path, strerror(errno));
 	a->ws_dev = st.st_dev;
 	a->ws_ino = st.st_ino;
+	a->ws_uid = st.st_uid;
 	return TAKE_FD(fd);
 }
 
@@ -247,15 +317,16 @@ static int keep_result(const struct args *a, const struct buf *text, int status,
 /* Runs keeper and reader. Returns: the exit status. */
 static int run(const struct gate_config *c, struct args *a, struct weir_err *e)
 {
-	int workspace = open_workspace(a, e), pipe_fds[2] = { -1, -1 }, keep[RUN_FILES + 2];
+	int workspace = open_workspace(a, &a->no_workspace), pipe_fds[2] = { -1, -1 },
+	    keep[RUN_FILES + 2];
 	pid_t reader = -1, keeper = -1;
 	cleanup_buf struct buf text = { .max = RESULT_MAX };
-	int status = -1, err, heard = 0;
+	int status = -1, err = 0, heard = 0;
 
-	if (workspace < 0)
-		return -1;
-	err = reader_start(workspace, &a->reader, &reader, e);
-	close(workspace);
+	if (workspace >= 0) {
+		err = reader_start(workspace, &a->reader, &reader, e);
+		close(workspace);
+	}
 	if (err == 0 && pipe2(pipe_fds, O_CLOEXEC) < 0)
 		err = err_errno(e, -errno, "starting the keeper");
 	a->result = pipe_fds[1];
@@ -304,8 +375,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		a->json = true;
 		return 0;
 	case ARGP_KEY_END:
-		if (!a->run || !a->message)
-			usage_error(state, "%s is missing", a->run ? "-m MSG" : "--run DIR");
+		if (!a->run)
+			usage_error(state, "--run DIR is missing");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -316,7 +387,8 @@ int command_commit(int argc, char **argv)
 {
 	static const struct argp_option options[] = {
 		{ "run", 'r', "DIR", 0, "the run's directory", 0 },
-		{ "message", 'm', "MSG", 0, "commit message; the gate adds its trailers", 0 },
+		{ "message", 'm', "MSG", 0,
+		  "commit message; left out, the proposal that waits goes on", 0 },
 		{ "workspace", 'w', "DIR", 0, "default: as the run says", 0 },
 		{ "author", 'a', "\"NAME <EMAIL>\"", 0, "default: the gate", 0 },
 		{ "json", 'j', NULL, 0, "print the result as JSON", 0 },
@@ -327,7 +399,9 @@ int command_commit(int argc, char **argv)
 		parse,
 		NULL,
 		"Promote a run: check statement, trace and workspace, quarantine the changes, "
-		"commit, sign and publish them.\vExit status: 0 promoted (or already promoted), "
+		"commit, sign and publish them. Where the policy asks for approvals the first call "
+		"proposes (see weir-gate pending) and a later one promotes what people "
+		"signed.\vExit status: 0 promoted (or already promoted), "
 		"122 refused, 2 usage, 125 own failure.",
 		NULL,
 		NULL,
@@ -346,6 +420,7 @@ int command_commit(int argc, char **argv)
 	}
 	for (unsigned int i = 0; i < RUN_FILES; i++)
 		a.files[i] = -1;
+	a.caller = caller_uid();
 	if (config_load(&c, &e) < 0 || open_run(&a, &e) < 0)
 		return gate_fail(&e);
 	status = run(&c, &a, &e);

@@ -12,6 +12,11 @@
 	X(policy, "policy", "print the policy of a nonce's base commit") \
 	X(checkout, "checkout", "fill an empty workspace from a nonce's base commit") \
 	X(commit, "commit", "promote a run: check it, commit it, publish it") \
+	X(pending, "pending", "list the proposals that wait for people") \
+	X(review, "review", "show all of a proposal: contents, findings, what is missing") \
+	X(approve, "approve", "sign a yes to exactly this proposal") \
+	X(reject, "reject", "sign a no to it") \
+	X(withdraw, "withdraw", "take back what one signed about it") \
 	X(verify, "verify", "check a promoted commit with public keys only")
 
 /* Each parses its arguments with argp (argv[0] is the name for messages) and runs.

@@ -73,6 +73,17 @@ void gate_texts_done(struct gate_texts *list)
 	*list = (struct gate_texts){ 0 };
 }
 
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+void gate_texts_sort(struct gate_texts *list)
+{
+	if (list->count > 1)
+		qsort(list->items, list->count, sizeof(list->items[0]), by_text);
+}
+
 bool gate_texts_have(const struct gate_texts *list, const char *text)
 {
 	for (size_t i = 0; i < list->count; i++)

@@ -96,8 +96,9 @@ int config_format(const struct gate_config *c, struct buf *ret_text);
 /* Returns: whether the list has the text. Borrows: both. */
 bool gate_texts_have(const struct gate_texts *list, const char *text);
 
-/* Frees the texts. */
+/* Frees the texts; puts them in order. */
 void gate_texts_done(struct gate_texts *list);
+void gate_texts_sort(struct gate_texts *list);
 
 /* Appends a copy. Returns: 0 or -ENOMEM. Borrows: text. */
 int gate_texts_add(struct gate_texts *list, const char *text);

@@ -33,6 +33,8 @@
  *   crosscheck full|stat
  *   hashed N                       files that the cross-check read again
  *   signers SHA256                 of the allowed_signers file
+ *   review none                    nobody has to look; or `required`, and then the lines of
+ *                                  writeback/approve.h about people, producers and needs
  *   finding ID warn|accepted PLACE TIMES PATH   any number, in the order found (hazard.h)
  *   gate VERSION                   build of weir-gate
  *

@@ -10,6 +10,7 @@
 #include "user/event/verdict.h"
 #include "user/policy/policy.h"
 #include "user/tree/compare.h"
+#include "writeback/approve.h"
 #include "writeback/changes.h"
 #include "writeback/config.h"
 #include "writeback/gate.h"
@@ -17,7 +18,9 @@
 #include "writeback/hazard.h"
 #include "writeback/nonce.h"
 #include "writeback/pack.h"
+#include "writeback/pending.h"
 #include "writeback/repo.h"
+#include "writeback/roles.h"
 #include "writeback/statement.h"
 
 /* Files of the run directory, opened by root; -1 where there is none. */
@@ -32,6 +35,15 @@ enum run_file {
 	RUN_FILES,
 };
 
+#define UIDS_MAX 64
+
+/* Users that members of the run were. */
+struct uids {
+	uid_t items[UIDS_MAX];
+	unsigned int count;
+	bool overflow;
+};
+
 struct promotion {
 	/* given */
 	const struct gate_config *config;
@@ -39,6 +51,10 @@ struct promotion {
 	int reader;	 /* socket of the workspace reader */
 	uint64_t ws_dev; /* of the directory that the reader has */
 	uint64_t ws_ino;
+	uid_t ws_uid; /* owner of the workspace */
+	uid_t caller; /* who proposes it */
+	bool resumed; /* from pending: the workspace is not read again */
+	struct pending pending;
 	const char *message;
 	const char *author; /* "Name <email>", NULL: the gate's own */
 	struct repo repo;
@@ -58,6 +74,8 @@ struct promotion {
 	struct policy *policy;
 	const char *policy_source; /* "base commit" or "gate.yaml" */
 	struct mutations *mutations;
+	struct uids uids;
+	struct people people; /* loaded when the policy asks for approvals */
 	struct manifest *before;
 	struct manifest *after;
 
@@ -78,9 +96,13 @@ struct promotion {
 	git_oid tree;
 
 	/* digest */
+	struct gate_texts producers; /* persons who can't approve, sorted */
 	struct buf changes_text;
 	struct buf digest_text;
 	char digest[DIGEST_HEX];
+
+	/* approve */
+	struct approve_tally tally;
 
 	/* commit */
 	struct buf commit_data; /* with its signature */

@@ -55,6 +55,13 @@ static void add_left(struct buf *b, const struct changes *c)
 	}
 }
 
+int report_left(const struct changes *left, struct buf *ret_text)
+{
+	buf_addf(ret_text, "[");
+	add_left(ret_text, left);
+	return buf_addf(ret_text, "]");
+}
+
 void report_findings(const struct hazards *h, bool strict, struct buf *ret_text)
 {
 	struct buf *b = ret_text;

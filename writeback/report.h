@@ -26,6 +26,9 @@ void report_text(const struct promotion *p, FILE *out);
 /* Appends the JSON of all findings, as an array. Borrows: h. */
 void report_findings(const struct hazards *h, bool strict, struct buf *ret_text);
 
+/* Appends the JSON of what stays behind, as an array. Returns: 0 or -ENOMEM. Borrows: left. */
+int report_left(const struct changes *left, struct buf *ret_text);
+
 /* Appends the JSON of a refusal with all its findings and a newline. Returns: 0 or -ENOMEM.
  * Borrows: h, e. */
 int report_refusal(const struct hazards *h, bool strict, const struct weir_err *e,

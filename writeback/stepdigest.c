@@ -157,19 +157,64 @@ static void add_findings(const struct promotion *p, struct buf *b)
 	}
 }
 
+/* A proposal that goes on must come out as it was signed; the first line that does not is named. */
+static int compare(const struct promotion *p, struct weir_err *e)
+{
+	const char *old = buf_str((struct buf *)(uintptr_t)&p->pending.promotion);
+	const char *now = buf_str((struct buf *)(uintptr_t)&p->digest_text);
+	size_t line = 0;
+
+	if (strcmp(old, now) == 0)
+		return 0;
+	for (size_t i = 0; old[i] && old[i] == now[i]; i++)
+		if (old[i] == '\n')
+			line = i + 1;
+	return refuse(e, REASON_VOID, "since it was proposed, `%.*s` has changed",
+		      (int)strcspn(old + line, " \n"), old[line] ? old + line : "the text");
+}
+
+static int find_producers(struct promotion *p, struct weir_err *e)
+{
+	static const char key[] = "\nproducer ";
+	const char *at = buf_str(&p->pending.promotion);
+
+	if (!approve_wanted(p->policy))
+		return 0;
+	if (!p->resumed)
+		return approve_find_producers(p, e);
+	while ((at = strstr(at, key))) {
+		cleanup_free char *name = NULL;
+
+		at += sizeof(key) - 1;
+		name = strndup(at, strcspn(at, "\n"));
+		if (!name || gate_texts_add(&p->producers, name) < 0)
+			return err_errno(e, -ENOMEM, "producers");
+	}
+	return 0;
+}
+
 int step_digest(struct promotion *p, enum gate_answer *ret_answer, struct weir_err *e)
 {
 	struct buf *b = &p->digest_text;
 	unsigned char hash[DIGEST_SIZE];
-	int err = digest_changes(&p->changes, &p->changes_text);
+	int err = message_check(p->message, e);
 
 	(void)ret_answer;
+	if (err == 0 && p->author)
+		err = message_check_author(p->author, e);
+	if (err < 0)
+		return err;
+	err = digest_changes(&p->changes, &p->changes_text);
 	if (err == 0)
 		err = add_target(p, b);
 	if (err < 0)
 		return err_errno(e, err, "making the promotion digest");
 	add_run(p, b);
 	err = add_signers(p, b, e);
+	if (err == 0)
+		err = find_producers(p, e);
+	if (err == 0)
+		err = approve_add_lines(p, b, e);
 	if (err < 0)
 		return err;
 	add_findings(p, b);
@@ -177,5 +222,5 @@ int step_digest(struct promotion *p, enum gate_answer *ret_answer, struct weir_e
 	if (b->failed || digest_bytes(b->data, b->len, hash) < 0)
 		return err_errno(e, -ENOMEM, "making the promotion digest");
 	digest_hex(hash, sizeof(hash), p->digest);
-	return 0;
+	return p->resumed ? compare(p, e) : 0;
 }

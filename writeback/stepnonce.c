@@ -38,7 +38,8 @@ static int check_nonce(const struct promotion *p, struct weir_err *e)
 		return refuse(e, REASON_NONCE_MISMATCH,
 			      "nonce %s is for %s at %.12s, the run says %s at %.12s", n->id,
 			      n->ref, n->commit, s->ref, s->commit);
-	if (n->dev != s->dev || n->ino != s->ino || n->dev != p->ws_dev || n->ino != p->ws_ino)
+	if (n->dev != s->dev || n->ino != s->ino ||
+	    (!p->resumed && (n->dev != p->ws_dev || n->ino != p->ws_ino)))
 		return refuse(e, REASON_NONCE_MISMATCH,
 			      "nonce %s is for the workspace %s (inode %llu), not for this one",
 			      n->id, n->workspace, (unsigned long long)n->ino);

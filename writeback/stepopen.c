@@ -42,6 +42,20 @@ static int read_start(struct promotion *p, const struct trace_record *record, st
 	return p->mutations ? 0 : err_errno(e, -ENOMEM, "reading the trace");
 }
 
+static void note_uid(struct promotion *p, uid_t uid)
+{
+	struct uids *u = &p->uids;
+
+	/* the one of the last event first: most events have it */
+	for (unsigned int i = u->count; i > 0; i--)
+		if (u->items[i - 1] == uid)
+			return;
+	if (u->count == UIDS_MAX)
+		u->overflow = true;
+	else
+		u->items[u->count++] = uid;
+}
+
 static int feed_event(struct promotion *p, const struct trace_record *record, struct weir_err *e)
 {
 	struct event_why why;
@@ -52,6 +66,9 @@ static int feed_event(struct promotion *p, const struct trace_record *record, st
 		return 0;
 	}
 	verdict_add_event(&p->verdict, &event);
+	if (event.head.type != WEIR_RECORD_OP ||
+	    !(event.op.flags & (WEIR_EV_OUTSIDER | WEIR_EV_CANARY)))
+		note_uid(p, event.head.uid);
 	if (!p->mutations)
 		return refuse(e, REASON_TRACE, "an event stands before START");
 	/* an overflow is seen, and refused, by the cross-check */
@@ -263,6 +280,8 @@ int step_open(struct promotion *p, enum gate_answer *ret_answer, struct weir_err
 		err = load_policy(p, e);
 	if (err == 0)
 		err = check_policy(p, e);
+	if (err == 0 && approve_wanted(p->policy))
+		err = people_load(p->config, &p->repo, &p->base_head.tree, &p->people, e);
 	if (err == 0)
 		err = check_coverage(p, e);
 	if (err == 0)

@@ -146,9 +146,12 @@ static int fill(struct promotion *p, int fd, struct weir_err *e)
 int step_quarantine(struct promotion *p, enum gate_answer *ret_answer, struct weir_err *e)
 {
 	cleanup_close int fd = -1;
-	int err = publish_open_quarantine(&p->repo, p->nonce.id, &p->quarantine, e);
+	int err;
 
 	(void)ret_answer;
+	if (p->resumed)
+		return pending_restore(p, e);
+	err = publish_open_quarantine(&p->repo, p->nonce.id, &p->quarantine, e);
 	if (err < 0)
 		return err;
 	fd = create(p->quarantine, "pack", O_RDWR, e);

@@ -30,6 +30,11 @@ int cmd_recover(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_policy(int argc, char **argv);
 int cmd_commit(int argc, char **argv);
+int cmd_pending(int argc, char **argv);
+int cmd_review(int argc, char **argv);
+int cmd_approve(int argc, char **argv);
+int cmd_reject(int argc, char **argv);
+int cmd_withdraw(int argc, char **argv);
 int cmd_verify(int argc, char **argv);
 int cmd_unload(int argc, char **argv);
 

@@ -105,7 +105,7 @@ static int promote(const struct rundir *run, const char *const *rest, struct wei
 	return status;
 }
 
-#define COMMIT_USAGE "weir commit [RUN] -m MESSAGE [OPTION of weir-gate commit...]"
+#define COMMIT_USAGE "weir commit [RUN] [-m MESSAGE] [OPTION of weir-gate commit...]"
 
 static int too_many(void)
 {
@@ -127,10 +127,6 @@ int cmd_commit(int argc, char **argv)
 	}
 	if (argc > 1 && argv[1][0] != '-')
 		which = argv[first++];
-	if (first == argc) {
-		fprintf(stderr, "weir: no message: " COMMIT_USAGE "\n");
-		return CLI_USAGE;
-	}
 	if (argc - first > GATE_ARGS - 4)
 		return too_many();
 	status = runs_open(which, &state, &run, &e);

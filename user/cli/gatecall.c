@@ -14,7 +14,7 @@
 
 #define GATE_CONFIG "/etc/weir/gate.yaml"
 #define GATE_OUTPUT_MAX (16u << 20)
-#define ARGS_MAX 24
+#define ARGS_MAX 64
 
 void gate_base_done(struct gate_base *b)
 {
