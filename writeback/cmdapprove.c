@@ -90,7 +90,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	if (key == KEY_ACK)
 		return gate_texts_add(&a->acknowledged, arg) < 0 ? ENOMEM : 0;
 	if (key == ARGP_KEY_END && !a->print && !a->key && !(a->statement && a->signature))
-		usage_error(state, "-k KEY is missing (or --print; or --statement and --signature)");
+		usage_error(state,
+			    "-k KEY is missing (or --print; or --statement and --signature)");
 	if (key == ARGP_KEY_END && a->role && role_find(a->role) == ROLE_COUNT)
 		usage_error(state, "there is no role %s", a->role);
 	return proposal_option(&a->at, key, arg);

@@ -53,6 +53,8 @@ static int write_record(const struct promotion *p, const git_oid *tip, git_oid *
 	record_add(&w, "changes", &p->changes_text);
 	record_add(&w, "statement.json", &p->statement_text);
 	record_add(&w, "statement.sig", &p->signature_text);
+	if (p->tally.bundle.len > 0)
+		record_add(&w, "approvals", &p->tally.bundle);
 	return record_write(&p->repo, &w, ret_tip, e);
 }
 

@@ -37,22 +37,29 @@ done
 wrong 'policy alone' '^weir: usage: weir policy check FILE' weir policy
 wrong 'policy with an unknown verb' '^weir: usage: weir policy check FILE' weir policy frobnicate x
 wrong 'policy with too much' '^weir policy: too many arguments' weir policy check a b c
-wrong 'commit without a message' '^weir: no message: weir commit \[RUN\] -m' weir commit
-wrong 'commit of a run without a message' '^weir: no message: ' weir commit last
+wrong 'commit without any run' '^weir: there is no run yet' weir commit
 wrong 'commit of an unknown run' "^weir: there is no run '20200101'; .weir list. " weir commit 20200101 -m x
 wrong 'commit of what is no name' "^weir: '../x' is no run; " weir commit ../x -m x
 mapfile -t many < <(seq -f '-m%g' 30)
 wrong 'commit with more than fits' '^weir: more than 20 arguments' weir commit last "${many[@]}"
+for command in review approve reject withdraw; do
+	wrong "$command of an unknown run" "^weir: there is no run '20200101'; .weir list. " weir $command 20200101
+done
+wrong 'approve without a key' '^weir-gate approve: -k KEY is missing' weir approve --nonce 00000000000000000000000000000000
+wrong 'approve in an unknown role' "^weir-gate approve: there is no role king" \
+	weir approve --nonce 00000000000000000000000000000000 -k x --role king
 wrong 'verify without anything' '^weir-gate verify: COMMIT is missing' weir verify
 wrong 'gate alone' '^weir-gate: which command' weir-gate
 wrong 'gate with an unknown command' "^weir-gate: there is no command 'frobnicate'" weir-gate frobnicate
 for command in $gate_commands; do
 	wrong "gate $command with an unknown option" "^weir-gate $command: there is no option --frob;" \
 		weir-gate "$command" --frob
-	wrong "gate $command without a value" "^weir-gate $command: option --[a-z]+ needs a value" \
-		weir-gate "$command" "$(weir-gate "$command" --help | sed -n 's/^ .*\(--[a-z]*\)=.*/\1/p' | head -n 1)"
+	option=$(weir-gate "$command" --help | sed -n 's/^ .*\(--[a-z]*\)=.*/\1/p' | head -n 1)
+	[ -z "$option" ] ||
+		wrong "gate $command without a value" "^weir-gate $command: option --[a-z]+ needs a value" \
+			weir-gate "$command" "$option"
 done
-for command in init nonce policy checkout commit; do
+for command in init nonce policy checkout commit pending review approve; do
 	wrong "gate $command with an argument" "^weir-gate $command: 'x' is one argument too many" \
 		weir-gate "$command" x
 done

@@ -19,14 +19,14 @@ EOT
 
 t "the promotion text says who produced, who was asked and by which people" <<'EOT'
 proposed; approve ann >/dev/null; commit >/dev/null
-git -C trusted.git show "refs/weir/promotions:$(tip | cut -c1-2)/$(tip)/promotion" >text
+git -C trusted.git show "refs/weir/attestations:$(tip | cut -c1-2)/$(tip)/promotion" >text
 grep -qx 'review required' text; grep -qx 'producer job' text; grep -qx 'need approver 1' text
 grep -qx "people $(sha256sum <seed/.weir/allowed_signers | cut -d' ' -f1)" text; grep -qx 'revoked -' text
 EOT
 
 t "approvals: 0 is promoted at once, and is attested as unreviewed" <<'EOT'
 fresh; echo good >ws/good; end_run; commit >/dev/null
-git -C trusted.git show "refs/weir/promotions:$(tip | cut -c1-2)/$(tip)/promotion" | grep -qx 'review none'
+git -C trusted.git show "refs/weir/attestations:$(tip | cut -c1-2)/$(tip)/promotion" | grep -qx 'review none'
 EOT
 
 t "stock ssh-keygen alone checks an approval, and signs one" <<'EOT'
@@ -37,6 +37,21 @@ ssh-keygen -Y verify -f seed/.weir/allowed_signers -I ann@x -n approver@weir.v1 
 not ssh-keygen -Y verify -f seed/.weir/allowed_signers -I ann@x -n security@weir.v1 -s ${P%.text}.sig <$P 2>/dev/null
 not ssh-keygen -Y verify -f seed/.weir/allowed_signers -I ben@x -n approver@weir.v1 -s ${P%.text}.sig <$P 2>/dev/null
 commit >/dev/null; promoted
+EOT
+
+t "the commit's record has what was signed; csplit and ssh-keygen check it in a clone" <<'EOT'
+proposed "$TWO"; approve ann >/dev/null; approve ben >/dev/null; commit >/dev/null
+git clone -q --mirror trusted.git clone.git
+git -C clone.git show "refs/weir/attestations:$(tip | cut -c1-2)/$(tip)/approvals" >all
+csplit -sz -f part. all '/^weir-approval\/1$/' '{*}'; n=0
+for f in part.*; do
+	sed '/^-----BEGIN/,$d' $f >s; sed -n '/^-----BEGIN/,$p' $f >s.sig
+	git -C clone.git show main^:.weir/allowed_signers >al
+	who=$(ssh-keygen -Y find-principals -f al -s s.sig); ssh-keygen -Y verify -f al -I $who -n approver@weir.v1 -s s.sig <s
+	git -C clone.git show "refs/weir/attestations:$(tip | cut -c1-2)/$(tip)/promotion" | sha256sum | cut -c1-64 | xargs -I{} grep -qx 'promotion {}' s
+	n=$((n+1)); echo "$who" >>names
+done
+[ "$n $(sort names | tr '\n' ' ')" = '2 ann@x ben@x ' ]; rm -rf clone.git part.* names
 EOT
 
 t "two approvers are two persons with two keys" <<'EOT'
