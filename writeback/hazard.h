@@ -81,14 +81,15 @@ enum hazard_role {
 	  "names that are one under case folding or normalisation") \
 	X(LOOKALIKE, "name-lookalike", TREE_UNSAFE, STRICT, SECURITY, \
 	  "a name that reads like another one beside it, in letters of another script") \
-	X(BARE, "gitlink-file", TREE_UNSAFE, STRICT, SECURITY, \
-	  "a file that git would follow to a repository elsewhere") \
 	X(METASIZE, "metadata-size", LIMIT, REFUSE, NOBODY, \
 	  "a git control file that is too large to be understood") \
 	X(ATTRIBUTES, "attributes-rewrite", CONTROL_FILE, STRICT, SECURITY, \
-	  "git attributes that change bytes on checkout, in archives or in what a diff shows") \
+	  "git attributes that change what is checked out or archived") \
 	X(LOST, "not-representable", TREE_UNREPRESENTABLE, STRICT, APPROVER, \
 	  "git has no place for it: it stays behind") \
+	X(EXECUTABLE, "mode-executable", CONTROL_FILE, WARN, APPROVER, "it becomes executable") \
+	X(DELETIONS, "mass-deletion", CONTROL_FILE, STRICT, APPROVER, \
+	  "most of the project's files are gone") \
 	X(BIDI, "text-bidi", TEXT, STRICT, SECURITY, \
 	  "controls that show text in another order than it has") \
 	X(INVISIBLE, "text-invisible", TEXT, STRICT, SECURITY, "characters that nobody sees") \

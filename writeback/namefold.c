@@ -1,57 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 /* Folding of names; contract in names.h. */
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unicase.h>
+#include <uninorm.h>
+#include <unistr.h>
 
-#include "user/base/escape.h"
 #include "writeback/names.h"
 
-/* U+00C0 to U+017F: base letter and combining mark, '-' where there is no such pair. */
-#define LATIN_FIRST 0xc0u
-#define LATIN_LAST 0x17fu
-static const char latin_base[] = "aaaaaa-ceeeeiiii-nooooo--uuuuy--aaaaaa-ceeeeiiii-nooooo--uuuuy-y"
-				 "aaaaaaccccccccdd--eeeeeeeeeegggggggghh--iiiiiiiii---jjkk-llllll-"
-				 "---nnnnnn---oooooo--rrrrrrsssssssstttt--uuuuuuuuuuuuwwyyyzzzzzz-";
-static const char latin_mark[] = "abcdhi-labchabch-dabcdh--abchb--abcdhi-labchabch-dabcdh--abchb-h"
-				 "eeffmmbbccggkkkk--eeffggmmkkccffggllcc--ddeeffmmg---ccll-bbllkk-"
-				 "---bbllkk---eeffjj--bbllkkbbccllkkllkk--ddeeffiijjmmcccchbbggkk-";
-/* what the letters of latin_mark stand for, from 'a' */
-static const uint16_t marks[] = { 0x300, 0x301, 0x302, 0x303, 0x304, 0x306, 0x307,
-				  0x308, 0x30a, 0x30b, 0x30c, 0x327, 0x328 };
-
-static uint32_t decode(const unsigned char *in, size_t len)
-{
-	static const unsigned char mask[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
-	uint32_t c = in[0] & mask[len];
-
-	for (size_t i = 1; i < len; i++)
-		c = c << 6 | (in[i] & 0x3f);
-	return c;
-}
-
-static size_t encode(uint32_t c, char *out)
-{
-	if (c < 0x80) {
-		out[0] = (char)c;
-		return 1;
-	}
-	if (c < 0x800) {
-		out[0] = (char)(0xc0 | c >> 6);
-		out[1] = (char)(0x80 | (c & 0x3f));
-		return 2;
-	}
-	if (c < 0x10000) {
-		out[0] = (char)(0xe0 | c >> 12);
-		out[1] = (char)(0x80 | (c >> 6 & 0x3f));
-		out[2] = (char)(0x80 | (c & 0x3f));
-		return 3;
-	}
-	out[0] = (char)(0xf0 | c >> 18);
-	out[1] = (char)(0x80 | (c >> 12 & 0x3f));
-	out[2] = (char)(0x80 | (c >> 6 & 0x3f));
-	out[3] = (char)(0x80 | (c & 0x3f));
-	return 4;
-}
+/* Letters of other scripts that are drawn like a Latin one: UTS 39, confusables.txt 15, without
+ * those that only some fonts draw alike. */
+static const struct {
+	uint16_t from;
+	char to;
+} alike[] = {
+	{ 0x391, 'A' },	 { 0x392, 'B' },  { 0x395, 'E' },  { 0x396, 'Z' },  { 0x397, 'H' },
+	{ 0x399, 'I' },	 { 0x39a, 'K' },  { 0x39c, 'M' },  { 0x39d, 'N' },  { 0x39f, 'O' },
+	{ 0x3a1, 'P' },	 { 0x3a4, 'T' },  { 0x3a5, 'Y' },  { 0x3a7, 'X' },  { 0x3b9, 'i' },
+	{ 0x3bf, 'o' },	 { 0x3c1, 'p' },  { 0x3bd, 'v' },  { 0x3c5, 'u' },  { 0x405, 'S' },
+	{ 0x406, 'I' },	 { 0x408, 'J' },  { 0x410, 'A' },  { 0x412, 'B' },  { 0x415, 'E' },
+	{ 0x41a, 'K' },	 { 0x41c, 'M' },  { 0x41d, 'H' },  { 0x41e, 'O' },  { 0x420, 'P' },
+	{ 0x421, 'C' },	 { 0x422, 'T' },  { 0x423, 'Y' },  { 0x425, 'X' },  { 0x430, 'a' },
+	{ 0x435, 'e' },	 { 0x43e, 'o' },  { 0x440, 'p' },  { 0x441, 'c' },  { 0x443, 'y' },
+	{ 0x445, 'x' },	 { 0x455, 's' },  { 0x456, 'i' },  { 0x458, 'j' },  { 0x4bb, 'h' },
+	{ 0x501, 'd' },	 { 0x51b, 'q' },  { 0x51d, 'w' },  { 0x585, 'o' },  { 0x578, 'n' },
+	{ 0x57d, 'u' },	 { 0x581, 'g' },  { 0x2010, '-' }, { 0x2011, '-' }, { 0x2012, '-' },
+	{ 0x2013, '-' }, { 0x2024, '.' }, { 0x2044, '_' },
+};
 
 static bool hfs_ignores(uint32_t c)
 {
@@ -59,57 +35,111 @@ static bool hfs_ignores(uint32_t c)
 	       (c >= 0x206a && c <= 0x206f) || c == 0xfeff;
 }
 
-static uint32_t lower(uint32_t c)
+static uint32_t look_of(uint32_t c)
 {
-	if (c >= 'A' && c <= 'Z')
-		return c + 0x20;
-	if (c >= 0xc0 && c <= 0xde && c != 0xd7)
-		return c + 0x20;
-	if ((c >= 0x100 && c <= 0x137) || (c >= 0x14a && c <= 0x177))
-		return c | 1;
-	if ((c >= 0x139 && c <= 0x148) || (c >= 0x179 && c <= 0x17e))
-		return c & 1 ? c + 1 : c;
-	if (c >= 0x391 && c <= 0x3a9) /* Greek */
-		return c + 0x20;
-	if (c >= 0x410 && c <= 0x42f) /* Cyrillic */
-		return c + 0x20;
-	if (c >= 0x400 && c <= 0x40f)
-		return c + 0x50;
+	if (c >= 0xff01 && c <= 0xff5e) /* fullwidth */
+		return c - 0xff01 + '!';
+	for (size_t i = 0; i < sizeof(alike) / sizeof(alike[0]); i++)
+		if (c == alike[i].from)
+			return (unsigned char)alike[i].to;
 	return c;
 }
 
-static size_t fold_char(uint32_t c, char *out)
+static bool is_ascii(const uint8_t *name, size_t len)
 {
-	char mark;
-	size_t n;
-
-	if (hfs_ignores(c))
-		return 0;
-	mark = c >= LATIN_FIRST && c <= LATIN_LAST ? latin_mark[c - LATIN_FIRST] : '-';
-	if (mark < 'a')
-		return encode(lower(c), out);
-	out[0] = latin_base[c - LATIN_FIRST];
-	n = encode(marks[mark - 'a'], out + 1);
-	return n + 1;
+	for (size_t i = 0; i < len; i++)
+		if (name[i] >= 0x80)
+			return false;
+	return true;
 }
 
-size_t name_fold(const char *name, size_t len, char *out)
+/* Drops what HFS+ ignores, and draws letters as they look. Returns: length, at most len; -1 for
+ * what is no UTF-8. */
+static long strip(const uint8_t *name, size_t len, bool looks, uint8_t *out)
 {
-	const unsigned char *in = (const unsigned char *)name;
 	size_t used = 0;
 
 	for (size_t i = 0; i < len;) {
-		size_t n = escape_utf8_len(in + i, len - i);
+		ucs4_t c;
+		int n = u8_mbtoucr(&c, name + i, len - i);
+		int room;
 
-		if (n == 0) {
-			out[used++] = name[i++];
+		if (n <= 0)
+			return -1;
+		i += (size_t)n;
+		if (hfs_ignores(c))
 			continue;
-		}
-		used += fold_char(decode(in + i, n), out + used);
-		i += n;
+		room = u8_uctomb(out + used, looks ? look_of(c) : c, (int)(len - used));
+		if (room < 0)
+			return -1;
+		used += (size_t)room;
 	}
+	return (long)used;
+}
+
+static size_t fold_ascii(const uint8_t *name, size_t len, char *out)
+{
+	for (size_t i = 0; i < len; i++)
+		out[i] = (char)(name[i] >= 'A' && name[i] <= 'Z' ? name[i] | 0x20 : name[i]);
+	return len;
+}
+
+/* Canonical caseless matching: NFD(fold(NFD(x))). Unicode 15, 3.13, D145. */
+static size_t fold_unicode(const uint8_t *name, size_t len, char *out)
+{
+	uint8_t parts[NAME_FOLD_MAX], folded[NAME_FOLD_MAX];
+	size_t parts_len = sizeof(parts), folded_len = sizeof(folded);
+	uint8_t *nfd = u8_normalize(UNINORM_NFD, name, len, parts, &parts_len);
+	uint8_t *result;
+	size_t used;
+
+	if (!nfd)
+		return fold_ascii(name, len, out);
+	result = u8_casefold(nfd, parts_len, NULL, UNINORM_NFD, folded, &folded_len);
+	if (result) {
+		used = folded_len < NAME_FOLD_MAX - 1 ? folded_len : NAME_FOLD_MAX - 1;
+		memcpy(out, result, used);
+	} else {
+		used = fold_ascii(name, len, out);
+	}
+	if (result != folded)
+		free(result);
+	if (nfd != parts)
+		free(nfd);
+	return used;
+}
+
+static size_t fold(const char *name, size_t len, bool looks, char *out)
+{
+	uint8_t plain[NAME_PART_MAX];
+	const uint8_t *in = (const uint8_t *)name;
+	size_t used;
+	long n;
+
+	if (len > NAME_PART_MAX)
+		len = NAME_PART_MAX;
+	n = is_ascii(in, len) ? -1 : strip(in, len, looks, plain);
+	/* what is no UTF-8 has bytes only */
+	used = n < 0			    ? fold_ascii(in, len, out)
+	       : is_ascii(plain, (size_t)n) ? fold_ascii(plain, (size_t)n, out)
+					    : fold_unicode(plain, (size_t)n, out);
 	while (used > 0 && (out[used - 1] == '.' || out[used - 1] == ' '))
 		used--;
 	out[used] = '\0';
 	return used;
+}
+
+size_t name_fold(const char *name, size_t len, char *out)
+{
+	return fold(name, len, false, out);
+}
+
+size_t name_look(const char *name, size_t len, char *out)
+{
+	return fold(name, len, true, out);
+}
+
+bool name_is_ascii(const char *name, size_t len)
+{
+	return is_ascii((const uint8_t *)name, len);
 }

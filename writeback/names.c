@@ -9,16 +9,14 @@
 #include "user/base/cleanup.h"
 #include "user/base/escape.h"
 
-#define FOLDED_MAX (4 * 256 + 1)
-
 bool name_is_like(const char *name, size_t len, const char *want)
 {
-	char folded[FOLDED_MAX];
-	size_t plain = strcspn(name, ":");
+	char folded[NAME_FOLD_MAX];
+	const char *colon = len > 0 ? memchr(name, ':', len) : NULL;
 
 	/* NTFS: "name::$INDEX_ALLOCATION" is "name" */
-	if (plain < len)
-		len = plain;
+	if (colon)
+		len = (size_t)(colon - name);
 	if (len > 255)
 		return false;
 	return name_fold(name, len, folded) == strlen(want) && strcmp(folded, want) == 0;
@@ -26,7 +24,7 @@ bool name_is_like(const char *name, size_t len, const char *want)
 
 bool name_is_dotgit(const char *name, size_t len)
 {
-	char folded[FOLDED_MAX];
+	char folded[NAME_FOLD_MAX];
 
 	if (name_is_like(name, len, ".git"))
 		return true;
@@ -73,6 +71,15 @@ static uint64_t inspect_bytes(const char *name, size_t len)
 	return found;
 }
 
+/* Reads as .git and is none: people are meant to take it for it. */
+static bool looks_dotgit(const char *name, size_t len)
+{
+	char look[NAME_FOLD_MAX];
+
+	return !name_is_ascii(name, len) && name_look(name, len, look) == 4 &&
+	       memcmp(look, ".git", 4) == 0;
+}
+
 /* "file:stream" after NTFS rules; a colon alone (time stamps in names) is ordinary. */
 static bool is_stream(const char *name, size_t len)
 {
@@ -92,6 +99,8 @@ int names_inspect_path(struct hazards *h, const char *path)
 		found |= inspect_bytes(at, len);
 		if (name_is_dotgit(at, len))
 			found |= 1ull << HAZARD_DOTGIT;
+		else if (looks_dotgit(at, len))
+			found |= 1ull << HAZARD_LOOKALIKE;
 		if (is_stream(at, len))
 			found |= 1ull << HAZARD_STREAM;
 		if (depth == 0 && name_is_like(at, len, ".weir"))
@@ -131,6 +140,21 @@ static bool leads_outside(const char *path, const char *target)
 	return false;
 }
 
+/* A target is shown to people as a name is. */
+static int inspect_target(struct hazards *h, const char *path, const char *target)
+{
+	const struct hazard_note note = { .detail = "in the link's target",
+					  .subject = target,
+					  .subject_len = strlen(target) };
+	uint64_t found = inspect_bytes(target, strlen(target));
+
+	if ((found & 1ull << HAZARD_CONTROL) && hazards_note(h, HAZARD_CONTROL, path, &note) < 0)
+		return -ENOMEM;
+	if ((found & 1ull << HAZARD_HIDDEN) && hazards_note(h, HAZARD_HIDDEN, path, &note) < 0)
+		return -ENOMEM;
+	return 0;
+}
+
 int names_inspect_link(struct hazards *h, const char *path, const char *target)
 {
 	static const char *const metadata[] = { ".gitmodules", ".gitattributes", ".gitignore",
@@ -148,11 +172,17 @@ int names_inspect_link(struct hazards *h, const char *path, const char *target)
 	}
 	if (git && hazards_add(h, HAZARD_GITLINK, path) < 0)
 		return -ENOMEM;
+	if (inspect_target(h, path, target) < 0)
+		return -ENOMEM;
 	for (size_t i = 0; i < ARRAY_SIZE(metadata); i++)
 		if (name_is_like(name, strlen(name), metadata[i]) &&
 		    hazards_add(h, HAZARD_METALINK, path) < 0)
 			return -ENOMEM;
-	if (leads_outside(path, target) && hazards_add(h, HAZARD_OUTWARD, path) < 0)
+	if (leads_outside(path, target) &&
+	    hazards_note(h, HAZARD_OUTWARD, path,
+			 &(struct hazard_note){ .detail = target,
+						.subject = target,
+						.subject_len = strlen(target) }) < 0)
 		return -ENOMEM;
 	return 0;
 }

@@ -17,7 +17,8 @@
 /* Limits of what is promoted. */
 #define NAMES_PATH_MAX 4095 /* PATH_MAX, without its NUL */
 #define NAMES_DEPTH_MAX 128
-#define NAMES_FILE_MAX (4ull << 30) /* bytes; git's delta and mmap limits begin there */
+#define NAMES_FILE_MAX (4ull << 30)   /* bytes; git's delta and mmap limits begin there */
+#define NAMES_TOTAL_MAX (64ull << 30) /* bytes of all changed files together */
 
 /* Whether one path component is .git or looks like it. Returns: truth. Borrows: name. */
 bool name_is_dotgit(const char *name, size_t len);
@@ -35,11 +36,22 @@ int names_inspect_path(struct hazards *h, const char *path);
  * Borrows: all. */
 int names_inspect_link(struct hazards *h, const char *path, const char *target);
 
+#define NAME_PART_MAX 255	    /* bytes of a component: NAME_MAX; the rest is not looked at */
+#define NAME_FOLD_MAX (4 * 256 + 1) /* bytes of a folded one, with its NUL */
+
 /* Folded form of one component, equal for names that case-folding or normalising systems
- * can't hold beside each other: HFS ignorables dropped, Latin letters (U+00C0-U+017F, with
- * or without combining marks) decomposed, ASCII and Latin lower-cased, NTFS's trailing
- * dots and blanks cut. Writes at most 4 * len + 1 bytes. Returns: length.
- * Borrows: name. Source: UnicodeData.txt 15, decompositions of those blocks. */
+ * can't hold beside each other: HFS ignorables dropped, canonical caseless form (NFD, full case
+ * folding, NFD), NTFS's trailing dots and blanks cut. Bytes that are no UTF-8 stay, with ASCII
+ * letters folded. Writes at most NAME_FOLD_MAX bytes. Returns: length. Borrows: name.
+ * Source: Unicode 15, 3.13; tables of libunistring. */
 size_t name_fold(const char *name, size_t len, char *out);
+
+/* The same with letters drawn as Latin ones where they look like them: equal for names that
+ * people can't tell apart. Returns: length. Borrows: name. Source: UTS 39. */
+size_t name_look(const char *name, size_t len, char *out);
+
+/* Whether no byte is above 0x7f: name_fold and name_look are equal then. Returns: truth.
+ * Borrows: name. */
+bool name_is_ascii(const char *name, size_t len);
 
 #endif

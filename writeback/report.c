@@ -161,6 +161,20 @@ static void print_changes(FILE *out, const struct changes *c, bool left)
 			ignored == 1 ? "" : "s");
 }
 
+static void print_counts(FILE *out, const struct changes *c)
+{
+	size_t added = 0, deleted = 0;
+
+	for (size_t i = 0; i < c->count; i++) {
+		const char *letter = change_letter(&c->items[i]);
+
+		added += letter[0] == 'A';
+		deleted += letter[0] == 'D';
+	}
+	fprintf(out, "%zu file%s changed (%zu added, %zu replaced, %zu deleted):\n", c->count,
+		c->count == 1 ? "" : "s", added, c->count - added - deleted, deleted);
+}
+
 static void print_finding(FILE *out, const struct hazard *item)
 {
 	cleanup_buf struct buf b = { 0 };
@@ -195,7 +209,7 @@ void report_text(const struct promotion *p, FILE *out)
 	git_oid_tostr(commit, sizeof(commit), &p->commit);
 	fprintf(out, "promoted %s to %s\n  parent    %s\n  promotion sha256:%s\n", commit,
 		p->nonce.ref, p->nonce.commit, p->digest);
-	fprintf(out, "%zu file%s changed:\n", p->changes.count, p->changes.count == 1 ? "" : "s");
+	print_counts(out, &p->changes);
 	print_changes(out, &p->changes, false);
 	if (p->left.count > 0) {
 		fprintf(out, "%zu changed file%s left behind:\n", p->left.count,

@@ -36,8 +36,8 @@ void scan_begin(struct scan *s)
 {
 	struct secrets *secrets = s->secrets;
 
-	/* the list of secrets is large, and read only up to its count */
-	memset(s, 0, offsetof(struct scan, found));
+	/* what stands behind is large, and read only as far as it was written */
+	memset(s, 0, offsetof(struct scan, tallies));
 	s->found_count = 0;
 	s->secrets = secrets;
 	s->line = 1;
@@ -77,8 +77,12 @@ void scan_note(struct scan *s, enum hazard_kind kind, const unsigned char *data,
 {
 	struct scan_tally *t = &s->tallies[kind];
 
-	if (t->times++ > 0)
+	if (s->tallied & 1ull << kind) {
+		t->times++;
 		return;
+	}
+	s->tallied |= 1ull << kind;
+	t->times = 1;
 	write_place(s, data, pos, t->place, sizeof(t->place));
 	snprintf(t->detail, sizeof(t->detail), "%s", detail);
 }
@@ -222,8 +226,6 @@ static int add_tally(struct scan *s, struct hazards *h, const char *path, enum h
 {
 	const struct scan_tally *t = &s->tallies[kind];
 
-	if (t->times == 0)
-		return 0;
 	return hazards_note(h, kind, path,
 			    &(struct hazard_note){ .place = t->place,
 						   .detail = t->detail,
@@ -254,8 +256,9 @@ int scan_end(struct scan *s, struct hazards *h, const char *path,
 {
 	int err = add_form(s, h, path, sha256);
 
-	for (unsigned int kind = 0; err == 0 && kind < HAZARD_COUNT; kind++)
-		err = add_tally(s, h, path, (enum hazard_kind)kind, sha256);
+	for (unsigned int kind = 0; err == 0 && s->tallied >> kind; kind++)
+		if (s->tallied >> kind & 1)
+			err = add_tally(s, h, path, (enum hazard_kind)kind, sha256);
 	for (size_t i = 0; err == 0 && i < s->found_count; i++) {
 		const struct scan_secret *f = &s->found[i];
 

@@ -64,10 +64,10 @@ struct scan {
 	uint32_t before;   /* the code point before, 0: none */
 	uint32_t word;	   /* scripts in the word so far, bits of scantext.c */
 
+	uint64_t tallied; /* classes that have a tally */
 	struct scan_tally tallies[HAZARD_COUNT];
 	struct scan_secret found[SCAN_SECRETS_MAX];
 	size_t found_count;
-	uint64_t found_more;
 };
 
 /* Makes a scanner for any number of files, one after the other. Returns: 0 or -ENOMEM.

@@ -10,12 +10,15 @@
 #include "user/base/cleanup.h"
 #include "user/base/glob.h"
 #include "writeback/ignore.h"
+#include "writeback/lost.h"
 #include "writeback/names.h"
+#include "writeback/privileged.h"
 #include "writeback/promotion.h"
 #include "writeback/reason.h"
 #include "writeback/twins.h"
 
 #define CHANGES_MAX 1000000
+#define DELETIONS_MIN 10 /* files; fewer are no mass */
 
 static bool is_listed(const struct promotion *p, const struct change *c)
 {
@@ -37,6 +40,29 @@ static bool stays(const struct change *c, void *arg)
 	return c->ignored || !is_listed(arg, c);
 }
 
+struct concern {
+	const struct promotion *p;
+	const struct ignore *ignore;
+};
+
+static bool is_no_concern(const char *path, size_t len, void *arg)
+{
+	const struct concern *c = arg;
+	const struct change as_change = { .path = (char *)(uintptr_t)path, .len = len };
+	cleanup_free char *inside = NULL;
+
+	if (len == 1 && path[0] == '.')
+		return true;
+	if (base_find(&c->p->base, path, len))
+		return !is_listed(c->p, &as_change);
+	/* a name inside: rules for directories only hold for it as well */
+	if (asprintf(&inside, "%.*s/x", (int)len, path) < 0) {
+		inside = NULL;
+		return false;
+	}
+	return ignore_match(c->ignore, inside) || !is_listed(c->p, &as_change);
+}
+
 static int sort_out(struct promotion *p, struct weir_err *e)
 {
 	cleanup_ignore struct ignore *ignore = NULL;
@@ -56,6 +82,9 @@ static int sort_out(struct promotion *p, struct weir_err *e)
 	if (changes_move(&p->changes, &p->left, stays_tracked, p) < 0 ||
 	    changes_move(&p->changes, &p->left, stays, p) < 0)
 		return err_errno(e, -ENOMEM, "sorting the changes");
+	if (lost_inspect(&p->hazards, p->before, p->after, is_no_concern,
+			 &(struct concern){ p, ignore }) < 0)
+		return err_errno(e, -ENOMEM, "comparing the manifests");
 	return 0;
 }
 
@@ -133,18 +162,63 @@ static bool is_repository(const struct manifest *m, const char *dir)
 			: manifest_find(m, "HEAD", 4, &(size_t){ 0 })));
 }
 
+static size_t count_below(const struct manifest *m, const char *dir)
+{
+	size_t len = strlen(dir), count = 0, row;
+
+	if (strcmp(dir, ".") == 0)
+		return m->count;
+	if (!manifest_find(m, dir, len, &row))
+		return 0;
+	for (row++; row < m->count; row++) {
+		const struct manifest_row *r = &m->rows[row];
+		const char *path = m->paths + r->path;
+
+		if (r->path_len <= len || memcmp(path, dir, len) != 0 || path[len] != '/')
+			break;
+		/* the files, without what git keeps beside them */
+		if (!S_ISDIR(r->mode) &&
+		    !(r->path_len > len + 5 && memcmp(path + len + 1, ".git", 4) == 0 &&
+		      (path[len + 5] == '/' || r->path_len == len + 5)))
+			count++;
+	}
+	return count;
+}
+
+static int add_nested(struct promotion *p, const char *dir)
+{
+	const struct hazard *last =
+		p->hazards.count ? &p->hazards.items[p->hazards.count - 1] : NULL;
+	char detail[64];
+
+	/* changes are in the order of paths: those of one repository follow each other */
+	if (last && last->kind == HAZARD_NESTED && strcmp(last->path, dir) == 0)
+		return 0;
+	snprintf(detail, sizeof(detail), "%zu files", count_below(p->after, dir));
+	return hazards_note(&p->hazards, HAZARD_NESTED, dir,
+			    &(struct hazard_note){ .detail = detail });
+}
+
+/* The outermost repository around a path. Returns: 1 if there is one, 0, or -ENOMEM. */
 static int check_nested(struct promotion *p, const struct change *c)
 {
 	cleanup_free char *dir = strndup(c->path, c->len);
+	int err;
 
 	if (!dir)
 		return -ENOMEM;
-	for (char *slash; (slash = strrchr(dir, '/'));) {
+	for (char *slash = dir; (slash = strchr(slash, '/')); slash++) {
 		*slash = '\0';
-		if (is_repository(p->after, dir))
-			return hazards_add(&p->hazards, HAZARD_NESTED, dir);
+		if (is_repository(p->after, dir)) {
+			err = add_nested(p, dir);
+			return err < 0 ? err : 1;
+		}
+		*slash = '/';
 	}
-	return is_repository(p->after, "") ? hazards_add(&p->hazards, HAZARD_NESTED, ".") : 0;
+	if (!is_repository(p->after, ""))
+		return 0;
+	err = add_nested(p, ".");
+	return err < 0 ? err : 1;
 }
 
 static bool same_dir(const struct change *a, const struct change *b)
@@ -155,9 +229,9 @@ static bool same_dir(const struct change *a, const struct change *b)
 	return strncmp(a->path, b->path, len) == 0 && !strchr(b->path + len, '/');
 }
 
-static int inspect_change(struct promotion *p, size_t i)
+/* What the path or the mode say. */
+static int inspect_path(struct promotion *p, const struct change *c)
 {
-	const struct change *c = &p->changes.items[i];
 	int err = 0;
 
 	if (c->old_mode == GIT_MODE_COMMIT)
@@ -168,12 +242,71 @@ static int inspect_change(struct promotion *p, size_t i)
 		err = hazards_add(&p->hazards, HAZARD_SETID, c->path);
 	if (err == 0 && c->size > NAMES_FILE_MAX && S_ISREG(c->st_mode))
 		err = hazards_add(&p->hazards, HAZARD_SIZE, c->path);
+	if (err == 0 && c->new_mode == GIT_MODE_EXEC && c->old_mode != GIT_MODE_EXEC)
+		err = hazards_add(&p->hazards, HAZARD_EXECUTABLE, c->path);
 	/* deleting a bad name is fine, but not of weir's own */
 	if (err == 0 && (c->st_mode != 0 || strncmp(c->path, ".weir/", 6) == 0))
 		err = names_inspect_path(&p->hazards, c->path);
-	if (err == 0 && c->st_mode != 0 && (i == 0 || !same_dir(&p->changes.items[i - 1], c)))
-		err = check_nested(p, c);
 	return err;
+}
+
+static int inspect_privilege(struct promotion *p, const struct privileged *table,
+			     const struct change *c)
+{
+	const char *row;
+	enum hazard_kind kind = privileged_class(table, c->path, &row);
+	char detail[96];
+
+	if (kind == HAZARD_COUNT)
+		return 0;
+	snprintf(detail, sizeof(detail), "%s as %s",
+		 c->new_mode == 0   ? "deleted, known"
+		 : c->old_mode == 0 ? "added, known"
+				    : "changed, known",
+		 row);
+	return hazards_note(&p->hazards, kind, c->path,
+			    &(struct hazard_note){ .detail = detail,
+						   .subject = c->sha256,
+						   .subject_len = DIGEST_SIZE });
+}
+
+static int inspect_deletions(struct promotion *p)
+{
+	size_t deleted = 0;
+	char detail[64];
+
+	for (size_t i = 0; i < p->changes.count; i++)
+		deleted += p->changes.items[i].new_mode == 0 && !p->changes.items[i].special;
+	if (deleted < DELETIONS_MIN || deleted <= p->base.count / 2)
+		return 0;
+	snprintf(detail, sizeof(detail), "%zu of %zu", deleted, p->base.count);
+	return hazards_note(&p->hazards, HAZARD_DELETIONS, ".",
+			    &(struct hazard_note){ .detail = detail,
+						   .subject = detail,
+						   .subject_len = strlen(detail) });
+}
+
+static int inspect_changes(struct promotion *p)
+{
+	cleanup_privileged struct privileged *table = NULL;
+	int err = privileged_new(&table), nested = 0;
+
+	for (size_t i = 0; err == 0 && i < p->changes.count; i++) {
+		const struct change *c = &p->changes.items[i];
+
+		if (c->st_mode != 0 && (i == 0 || c[-1].st_mode == 0 || !same_dir(&c[-1], c)))
+			nested = check_nested(p, c);
+		else if (c->st_mode == 0)
+			nested = 0;
+		if (nested != 0) {
+			err = nested < 0 ? nested : 0;
+			continue;
+		}
+		err = inspect_path(p, c);
+		if (err == 0)
+			err = inspect_privilege(p, table, c);
+	}
+	return err == 0 ? inspect_deletions(p) : err;
 }
 
 /* Bits that git has no place for: on tracked files they would be lost without a word. */
@@ -194,16 +327,44 @@ static int inspect_modes(struct promotion *p)
 	return 0;
 }
 
+/* What there is besides: "; git has no place for a/b (empty directory)". */
+static void say_lost(const struct promotion *p, struct buf *out)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < p->hazards.count; i++) {
+		const struct hazard *item = &p->hazards.items[i];
+
+		if (item->kind != HAZARD_LOST || ++count > 3)
+			continue;
+		buf_addf(out, "%s ", count == 1 ? "; git has no place for" : ",");
+		buf_add_escaped(out, item->path, strlen(item->path));
+		buf_addf(out, " (%s)", item->detail);
+	}
+	if (count > 3)
+		buf_addf(out, " and %zu more", count - 3);
+}
+
 static int check_count(const struct promotion *p, struct weir_err *e)
 {
+	cleanup_buf struct buf lost = { 0 };
+	uint64_t bytes = 0;
+
 	if (p->policy->writeback_paths.count == 0)
 		return refuse(e, REASON_NOTHING, "the policy has no writeback.paths");
-	if (p->changes.count == 0)
+	if (p->changes.count == 0) {
+		say_lost(p, &lost);
 		return refuse(e, REASON_NOTHING,
-			      "nothing changed inside writeback.paths (%zu path%s elsewhere)",
-			      p->left.count, p->left.count == 1 ? "" : "s");
+			      "nothing changed inside writeback.paths (%zu path%s elsewhere)%s",
+			      p->left.count, p->left.count == 1 ? "" : "s", buf_str(&lost));
+	}
 	if (p->changes.count > CHANGES_MAX)
 		return refuse(e, REASON_LIMIT, "%zu changed files", p->changes.count);
+	for (size_t i = 0; i < p->changes.count; i++)
+		bytes += S_ISREG(p->changes.items[i].st_mode) ? p->changes.items[i].size : 0;
+	if (bytes > NAMES_TOTAL_MAX)
+		return refuse(e, REASON_LIMIT, "%llu bytes in changed files",
+			      (unsigned long long)bytes);
 	return 0;
 }
 
@@ -220,8 +381,7 @@ int step_inspect(struct promotion *p, enum gate_answer *ret_answer, struct weir_
 		err = check_before(p, &p->changes.items[i], e);
 	if (err < 0)
 		return err;
-	for (size_t i = 0; err == 0 && i < p->changes.count; i++)
-		err = inspect_change(p, i);
+	err = inspect_changes(p);
 	if (err == 0)
 		err = inspect_modes(p);
 	if (err == 0)

@@ -12,6 +12,7 @@
 /* One name: a path up to and with one of its components. */
 struct name {
 	uint64_t hash; /* of the folded components */
+	uint64_t look; /* of the components as they look */
 	const char *path;
 	size_t len;
 	bool added;
@@ -40,28 +41,40 @@ static int push(struct names *n, const struct name *name)
 	return 0;
 }
 
-static uint64_t fold_step(uint64_t hash, const char *name, size_t len)
+static uint64_t hash_part(uint64_t hash, const char *folded)
 {
-	char folded[4 * 256 + 1];
-	size_t n;
-
-	if (len > 255)
-		len = 255;
-	n = name_fold(name, len, folded);
-	for (size_t i = 0; i < n; i++)
-		hash = (hash ^ (unsigned char)folded[i]) * WEIR_FNV_PRIME;
+	for (; *folded; folded++)
+		hash = (hash ^ (unsigned char)*folded) * WEIR_FNV_PRIME;
 	return (hash ^ '/') * WEIR_FNV_PRIME;
+}
+
+/* Goes on with one component. */
+static void step(struct name *name, const char *part, size_t len)
+{
+	char folded[NAME_FOLD_MAX];
+	bool alike = name->look == name->hash;
+
+	name_fold(part, len, folded);
+	name->hash = hash_part(name->hash, folded);
+	if (!alike || !name_is_ascii(part, len)) {
+		name_look(part, len, folded);
+		name->look = hash_part(name->look, folded);
+	} else {
+		name->look = name->hash;
+	}
 }
 
 static int add_path(struct names *n, const char *path, bool added)
 {
-	struct name name = { .hash = WEIR_FNV_BASIS, .path = path, .added = added };
+	struct name name = {
+		.hash = WEIR_FNV_BASIS, .look = WEIR_FNV_BASIS, .path = path, .added = added
+	};
 
 	for (size_t at = 0; path[at];) {
 		size_t len = strcspn(path + at, "/");
 		bool known;
 
-		name.hash = fold_step(name.hash, path + at, len);
+		step(&name, path + at, len);
 		at += len;
 		name.len = at;
 		known = n->last && n->last_added == added && path[at] == '/' &&
@@ -79,6 +92,8 @@ static int by_hash(const void *a, const void *b)
 {
 	const struct name *x = a, *y = b;
 
+	if (x->look != y->look)
+		return x->look < y->look ? -1 : 1;
 	return x->hash < y->hash ? -1 : x->hash > y->hash;
 }
 
@@ -105,18 +120,28 @@ static int collect(struct names *n, const struct base *b, const struct changes *
 	return err;
 }
 
+static bool same_path(const struct name *a, const struct name *b)
+{
+	return a->len == b->len && memcmp(a->path, b->path, a->len) == 0;
+}
+
+/* Names that look alike stand together, and among them those that fold to one. */
 static int report(struct hazards *h, const struct names *n)
 {
 	for (size_t i = 1; i < n->count; i++) {
 		const struct name *a = &n->items[i - 1], *b = &n->items[i];
-		const struct name *added = b->added ? b : a;
-		cleanup_free char *path = NULL;
+		const struct name *added = b->added ? b : a, *other = b->added ? a : b;
+		cleanup_free char *path = NULL, *beside = NULL;
+		struct hazard_note note = { 0 };
 
-		if (a->hash != b->hash || !added->added ||
-		    (a->len == b->len && memcmp(a->path, b->path, a->len) == 0))
+		if (a->look != b->look || !added->added || same_path(a, b))
 			continue;
 		path = strndup(added->path, added->len);
-		if (!path || hazards_add(h, HAZARD_TWIN, path) < 0)
+		beside = strndup(other->path, other->len);
+		note.detail = beside;
+		if (!path || !beside ||
+		    hazards_note(h, a->hash == b->hash ? HAZARD_TWIN : HAZARD_LOOKALIKE, path,
+				 &note) < 0)
 			return -ENOMEM;
 	}
 	return 0;

@@ -94,4 +94,69 @@ has binary-program tool '' warn security 'ELF, '; has binary i.png '' warn appro
 good "'**'" "$strict"; binaries; end_run; must_refuse tree-unrepresentable 'lfs-pointer big.bin, binary-program tool' commit; unchanged
 EOT
 
+t "paths that others run or obey: each with its role; spellings that fold to them (B03, B06, A10)" <<'EOT'
+privileged() {
+	mkdir -p ws/.github/workflows ws/.cursor ws/.CURSOR ws/.husky ws/.vscode ws/lib
+	echo 'on: push' >ws/.github/workflows/ci.yml; echo '* @me' >ws/.github/CODEOWNERS
+	echo {} >ws/.cursor/mcp.json; echo {} >ws/.CURSOR/MCP.json; echo x >ws/.husky/pre-commit; echo {} >ws/.vscode/tasks.json
+	echo 'import x' >ws/lib/a.pth; echo x >ws/.envrc; echo '# x' >>ws/Makefile
+}
+good; privileged; end_run; commit >out
+has exec-ci .github/workflows/ci.yml '' warn platform-owner 'added, known as .github'; has review-owners .github/CODEOWNERS '' warn policy-owner
+has exec-agent .cursor/mcp.json '' warn security; has exec-agent .CURSOR/MCP.json '' warn security 'known as .cursor'
+has exec-hook .husky/pre-commit '' warn security; has exec-editor .vscode/tasks.json '' warn security
+has exec-startup lib/a.pth '' warn security '*.pth'; has exec-shell .envrc '' warn security
+has exec-build Makefile '' warn approver 'changed, known as Makefile'; nothing name-lookalike
+grep -q '^warning: exec-ci: .*: .github/workflows/ci.yml: added, known as .github$' out
+BASE=$(tip); start_run; rm ws/.github/CODEOWNERS; end_run; commit >/dev/null; has review-owners .github/CODEOWNERS '' warn policy-owner deleted
+good "'**'" "$strict"; privileged; end_run; must_refuse control-file 'exec-' commit; unchanged
+good "'**'" "$strict"; echo '# x' >>ws/Makefile; end_run; commit >/dev/null; has exec-build Makefile '' warn approver
+EOT
+
+t "an id binds the content: another content of the same path has another id" <<'EOT'
+id() { python3 -c 'import json; print(*(f["id"] for f in json.load(open("run/promoted.json"))["findings"] if f["class"] == "exec-shell"))'; }
+good; echo one >ws/.envrc; end_run; commit >/dev/null; a=$(id); BASE=$(tip)
+start_run; echo two >ws/.envrc; end_run; commit >/dev/null; b=$(id)
+good; echo one >ws/.envrc; end_run; commit >/dev/null; [ "$(id)" = "$a" ]; [ "$a" != "$b" ]
+EOT
+
+t "what git has no place for is said (E12, E20), refused under strict" <<'EOT'
+lose() { mkdir -p ws/a/b/c ws/priv; chmod 700 ws/src; echo x >ws/priv/f; chmod 000 ws/priv ws/src/main.c; mkdir -p ws/app/empty; }
+fresh; mkdir -p ws/a/b/c; chmod 700 ws/src; end_run
+must_refuse nothing-to-promote 'git has no place for a/b/c (empty directory), src (mode 0700)' commit; unchanged
+good; lose; end_run; commit >out; has not-representable a/b/c '' warn approver 'empty directory'; has not-representable src '' warn approver 'mode 0700'
+has not-representable priv '' warn approver 'mode 0000'; has not-representable src/main.c '' warn approver 'mode 0000'
+[ "$(git -C trusted.git show main:priv/f)" = x ]; not grep -q app/empty out
+good "'**'" "$strict"; lose; end_run; must_refuse tree-unrepresentable 'not-representable a/b/c' commit; unchanged
+EOT
+
+t "a nested repository is named once, with its files (E13)" <<'EOT'
+good; git init -q ws/vendor/sub; echo payload >ws/vendor/sub/p.sh; echo q >ws/vendor/sub/q; git -C ws/vendor/sub add -A; git -C ws/vendor/sub commit -qm x; end_run
+must_refuse tree-unsafe 'nested-repository vendor/sub: a repository inside' commit; has nested-repository vendor/sub '' refuse nobody '2 files'; unchanged
+good; mkdir ws/mod; echo 'gitdir: /etc' >ws/mod/.git; echo x >ws/mod/x; end_run; must_refuse tree-unsafe 'nested-repository mod' commit; unchanged
+good; git init -q ws/src; rm ws/src/main.c; echo x >ws/src/z.c; end_run; must_refuse tree-unsafe 'nested-repository src' commit; unchanged
+EOT
+
+t "deletions are counted (B07), and most of a project's files gone is a finding" <<'EOT'
+many() { (cd seed; for i in $(seq 12); do echo $i >f$i; done; git add -A; git commit -qm many; git push -qf ../trusted.git HEAD:main); chown -R weir: trusted.git; BASE=$(tip); start_run; }
+fresh; many; rm ws/f1 ws/f2 ws/f3; echo x >ws/f4; end_run; commit >out; grep -q '^4 files changed (0 added, 1 replaced, 3 deleted):$' out; nothing mass-deletion
+fresh; many; rm ws/f*; end_run; commit >/dev/null; has mass-deletion . '' warn approver '12 of 16'
+fresh "'**'" "$strict"; many; rm ws/f*; end_run; must_refuse control-file mass-deletion commit; unchanged
+EOT
+
+t "attributes and submodule settings, each at its line (E06, E07)" <<'EOT'
+good; printf '* text\n*.c filter=lab\n' >ws/.gitattributes; end_run
+must_refuse control-file 'attributes-filter .gitattributes:2:1: git attributes that make others run programs: filter=lab' commit; unchanged
+good; printf '*.c ident\n*.py diff=python\n' >ws/.gitattributes; end_run; commit >/dev/null; has attributes-rewrite .gitattributes 1:1 warn security ident; nothing attributes-filter
+good; printf '[submodule "x"]\n\tpath = x\n\turl = ext::sh -c x\n' >ws/.gitmodules; end_run; must_refuse tree-unsafe 'gitmodules .gitmodules:3:1' commit; unchanged
+good; { head -c 1100000 /dev/zero | tr '\0' '\n'; echo '*.c filter=lab'; } >ws/.gitattributes; end_run; must_refuse limit 'metadata-size .gitattributes' commit; unchanged
+EOT
+
+t "names that look alike, in any script and at any depth; new executables" <<'EOT'
+good; echo 1 >"$(printf 'ws/src/m\320\260in.c')"; echo 2 >"$(printf 'ws/STRA\303\237E')"; echo 3 >ws/strasse; echo '#!/bin/sh' >ws/run.sh; chmod +x ws/run.sh; end_run; commit >/dev/null
+has name-lookalike "$(printf 'src/m\320\260in.c')" '' warn security src/main.c; grep -q '"class":"name-twin".*"path":"stra' run/promoted.json; has mode-executable run.sh '' warn approver
+good; mkdir "$(printf 'ws/.g\321\226t')"; echo x >"$(printf 'ws/.g\321\226t/config')"; end_run; commit >/dev/null; has name-lookalike "$(printf '.g\321\226t/config')" '' warn security
+good; ln -s "$(printf 'x\033[31m')" ws/l; end_run; must_refuse tree-unsafe 'name-control l: a name with control characters: in the link' commit; unchanged
+EOT
+
 done_testing

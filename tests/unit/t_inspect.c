@@ -97,6 +97,7 @@ static void test_names(void **state)
 	assert_int_equal(path("a\xc2\xad"), ONE(HIDDEN));
 	assert_int_equal(path("a\xf3\xa0\x81\x81"), ONE(HIDDEN));
 	assert_int_equal(path("a::$DATA"), ONE(STREAM));
+	assert_int_equal(path(".g\xd1\x96t/x"), ONE(LOOKALIKE)); /* Cyrillic i */
 	assert_int_equal(path(".weir/policy.yaml"), ONE(WEIR));
 	assert_int_equal(path(".WeIr/x"), ONE(WEIR));
 	assert_int_equal(path("src/.weir/x"), 0);
@@ -126,40 +127,96 @@ static void test_links(void **state)
 	assert_int_equal(link_kinds("a", "/etc/passwd"), ONE(OUTWARD));
 	assert_int_equal(link_kinds("a", ".git"), ONE(GITLINK));
 	assert_int_equal(link_kinds("d/a", "../.GIT/hooks"), ONE(GITLINK));
+	assert_int_equal(link_kinds("a", "b\033"), ONE(CONTROL));
+	assert_int_equal(link_kinds("a", "b\xe2\x80\xae"), ONE(HIDDEN));
 	assert_int_equal(link_kinds(".gitmodules", "x"), ONE(METALINK));
 	assert_int_equal(link_kinds("d/.GitAttributes", "x"), ONE(METALINK));
 }
 
-static bool bad_content(const char *at, const char *text)
-{
-	struct hazards h = { 0 };
-	bool bad;
+static struct hazards content;
 
+static uint64_t content_kinds(const char *at, const char *text, size_t len)
+{
+	hazards_done(&content);
 	assert_true(content_matters(at));
-	assert_int_equal(content_inspect(&h, at, text, strlen(text)), 0);
-	bad = h.count > 0;
-	hazards_done(&h);
-	return bad;
+	assert_int_equal(content_inspect(&content, at, text, len), 0);
+	return found(&content);
 }
 
-static void test_contents(void **state)
+#define ATTRIBUTES_OF(text) content_kinds("a/.gitattributes", text, sizeof(text) - 1)
+#define MODULES_OF(text) content_kinds(".gitmodules", text, sizeof(text) - 1)
+
+static void test_attributes(void **state)
 {
 	(void)state;
 	assert_false(content_matters("src/main.c"));
-	assert_false(bad_content("a/.gitattributes", "*.c text eol=lf\n*.png -diff\n# filter=x\n"));
-	assert_true(bad_content(".gitattributes", "*.c filter=lab\n"));
-	assert_true(bad_content("a/.GITATTRIBUTES", "* text\n*.c\tdiff=driver"));
-	assert_true(bad_content(".gitattributes", "*.c merge=ours\n"));
-	assert_true(bad_content(".gitattributes", "*.c filter\n"));
-	assert_false(
-		bad_content(".gitmodules",
-			    "[submodule \"x\"]\n\tpath = x\n\turl = https://example.org/x..y\n"));
-	assert_true(bad_content(".gitmodules", "[submodule \"x\"]\n\tpath = \"sub\r\"\n"));
-	assert_true(bad_content(".gitmodules", "[submodule \"../../x\"]\n\tpath = x\n"));
-	assert_true(bad_content(".gitmodules", "\turl = ext::sh -c x\n"));
-	assert_true(bad_content(".gitmodules", "\turl = -u./x\n"));
-	assert_true(bad_content(".gitmodules", "\tupdate = !x\n"));
+	assert_true(content_matters("a/.GITATTRIBUTES"));
+	assert_true(content_matters(".git\xe2\x80\x8c"
+				    "attributes"));
+	assert_int_equal(ATTRIBUTES_OF(""), 0);
+	assert_int_equal(ATTRIBUTES_OF("*.c text eol=lf\n*.png -diff -merge\n# filter=x\n"), 0);
+	assert_int_equal(ATTRIBUTES_OF("*.py diff=python merge=union\n*.md -filter !diff\n"), 0);
+	assert_int_equal(ATTRIBUTES_OF("filter=x text\n\"a filter=b\" text\n"), 0); /* patterns */
+	assert_int_equal(ATTRIBUTES_OF("* text\n\n*.c filter=lab\n*.d filter\n"), ONE(FILTER));
+	assert_string_equal(content.items[0].place, "3:1");
+	assert_string_equal(content.items[0].detail, "filter=lab");
+	assert_int_equal(content.items[0].times, 2);
+	assert_int_equal(ATTRIBUTES_OF("* text\n*.c\tdiff=driver"), ONE(FILTER));
+	assert_int_equal(ATTRIBUTES_OF("*.c merge=ours\n"), ONE(FILTER));
+	assert_int_equal(ATTRIBUTES_OF("[attr]x filter=lab\n"), ONE(FILTER));
+	assert_int_equal(ATTRIBUTES_OF("\"a \\\" b\" Filter=lab\n"), ONE(FILTER));
+	assert_int_equal(ATTRIBUTES_OF("*.c text\0filter"), ONE(FILTER));
+	assert_int_equal(ATTRIBUTES_OF("*.c ident\n"), ONE(ATTRIBUTES));
+	assert_int_equal(ATTRIBUTES_OF("a export-subst\nb working-tree-encoding=UTF-16\n"),
+			 ONE(ATTRIBUTES));
+	hazards_done(&content);
 }
+
+static void test_modules(void **state)
+{
+	static const char *const bad[] = {
+		"[submodule \"x\"]\n\tpath = \"sub\r\"\n",
+		"[submodule \"x\"]\n\tpath = sub\r\n",
+		"[submodule \"../../x\"]\n\tpath = x\n",
+		"[submodule \"x\"]\n\tpath = ../../.git/hooks\n",
+		"[submodule \"x\"]\n\tpath = .GIT/hooks\n",
+		"[submodule \"x\"]\n\tpath = /etc\n",
+		"[submodule \"x\"]\n\tpath = -sub\n",
+		"[submodule \"x\"]\n\tpath = a\\..\\b\n",
+		"[submodule \"x\"]\n\turl = ext::sh -c x\n",
+		"[submodule \"x\"]\n\turl = file:///etc\n",
+		"[submodule \"x\"]\n\turl = -u./x\n",
+		"[submodule \"x\"]\n\turl = https://-oProxyCommand=x/\n",
+		"[submodule \"x\"]\n\turl = ssh://a%0ab/\n",
+		"[submodule \"x\"]\n\turl = ./y\n",
+		"[submodule \"x\"]\n\turl = https://a b\n",
+		"[submodule \"x\"]\n\turl = git@host:-x\n",
+		"[submodule \"x\"]\n\tupdate = !x\n",
+		"[submodule \"x\"]\n\tupdate = checkout\n",
+		"[core]\n\tfsmonitor = x\n",
+		"[include]\n\tpath = /etc/x\n",
+		"path = x\n",
+		"[submodule \"x\"] path = x\n",
+		"[submodule \"x\"]\n\tpath = a\\\nb\n",
+	};
+
+	(void)state;
+	assert_int_equal(MODULES_OF(""), 0);
+	assert_int_equal(
+		MODULES_OF("# one\n[submodule \"libs/x\"]\n\tpath = libs/x\n"
+			   "\turl = https://example.org/x..y.git\n\tbranch = main\n"
+			   "[submodule \"y\"]\n\tpath = \"y\"\n\turl = git@host.org:a/b.git\n"),
+		0);
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		if (content_kinds(".gitmodules", bad[i], strlen(bad[i])) != ONE(MODULES))
+			fail_msg("passes: %s", bad[i]);
+	assert_int_equal(MODULES_OF("[submodule \"x\"]\n\tpath = x\0y\n"), ONE(MODULES));
+	assert_string_equal(content.items[0].place, "2:1");
+	assert_string_equal(content.items[0].detail, "a control character");
+	hazards_done(&content);
+}
+
+static uint64_t twin_kinds;
 
 static size_t twins(const char *const *base, const char *const *added)
 {
@@ -181,6 +238,7 @@ static size_t twins(const char *const *base, const char *const *added)
 	}
 	assert_int_equal(twins_inspect(&h, &b, &c), 0);
 	count = h.count;
+	twin_kinds = found(&h);
 	hazards_done(&h);
 	base_done(&b);
 	changes_done(&c);
@@ -204,6 +262,25 @@ static void test_twins(void **state)
 	assert_int_equal(twins(LIST("x"), LIST("CAF\xc3\x89", "caf\xc3\xa9")), 1);
 	assert_int_equal(twins(LIST("\xd0\xaf"), LIST("\xd1\x8f")), 1);
 	assert_int_equal(twins(LIST("end"), LIST("end.")), 1);
+	/* full folding and any script: sharp s, dotless forms, Hangul, Georgian, deep in a path */
+	assert_int_equal(twins(LIST("stra\xc3\x9f"
+				    "e"),
+			       LIST("STRASSE")),
+			 1);
+	assert_int_equal(twins(LIST("\xea\xb0\x80"), LIST("\xe1\x84\x80\xe1\x85\xa1")), 1);
+	assert_int_equal(twins(LIST("\xe1\x83\x90"), LIST("\xe1\xb2\x90")), 1);
+	assert_int_equal(twins(LIST("\xe1\xb8\xb1"), LIST("k\xcc\x81")), 1);
+	assert_int_equal(twins(LIST("a\xe2\x80\x8d"), LIST("A")), 1);
+	/* letters of another script that look the same */
+	assert_int_equal(twins(LIST("src/admin.c"), LIST("src/\xd0\xb0"
+							 "dmin.c")),
+			 1);
+	assert_int_equal(twin_kinds, ONE(LOOKALIKE));
+	assert_int_equal(twins(LIST("\xd1\x81\xd0\xb0\xd0\xbe.c"), LIST("cao.c")), 1);
+	assert_int_equal(twin_kinds, ONE(LOOKALIKE));
+	assert_int_equal(twins(LIST("x"), LIST("\xef\xbd\x98")), 1); /* fullwidth */
+	assert_int_equal(twins(LIST("\xd0\xbc\xd0\xb8\xd1\x80"), LIST("mir", "\xd0\xbc\xd0\xb8")),
+			 0);
 	assert_int_equal(twins(LIST("A", "a"), LIST("b")), 0); /* not made by the run */
 }
 
@@ -317,7 +394,8 @@ int main(void)
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_depth),
 		cmocka_unit_test(test_links),
-		cmocka_unit_test(test_contents),
+		cmocka_unit_test(test_attributes),
+		cmocka_unit_test(test_modules),
 		cmocka_unit_test(test_twins),
 		cmocka_unit_test(test_messages),
 		cmocka_unit_test(test_ignore_equals_git),
