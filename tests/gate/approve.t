@@ -126,11 +126,11 @@ EOT
 t "thresholds by path; each path needs a rule" <<'EOT'
 with_people "  approvals:
     - {paths: ['src/**'], count: 2}
-    - {paths: [Makefile], role: security}
+    - {paths: [special], role: security}
 "
 echo 1 >ws/src/n.c; echo x >ws/other; end_run; must_refuse approvals 'no rule of writeback.approvals covers other' commit
 start_run; echo 1 >ws/src/n.c; end_run; must_refuse approvals-missing 'waits for 2 approver' commit
-start_run; echo '#' >>ws/Makefile; end_run; must_refuse approvals-missing 'waits for 1 security' commit
+start_run; echo '#' >>ws/special; end_run; must_refuse approvals-missing 'waits for 1 security' commit
 approve cat --role security >/dev/null; commit >/dev/null; promoted
 EOT
 
