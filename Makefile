@@ -27,8 +27,8 @@ MAKEFLAGS += --no-builtin-rules
 BUILD_DEPS := gcc make clang-14 bpftool libbpf-dev libelf-dev zlib1g-dev \
 	libgit2-dev libssl-dev libyaml-dev libjansson-dev libcap-ng-dev libdeflate-dev \
 	libunistring-dev
-CHECK_DEPS := git openssh-client libcmocka-dev libclang-rt-14-dev clang-format-14 clang-tidy-14 \
-	cppcheck shellcheck perl
+CHECK_DEPS := git openssh-client in-toto libcmocka-dev libclang-rt-14-dev clang-format-14 \
+	clang-tidy-14 cppcheck shellcheck perl
 
 ARCH := $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
 

@@ -77,6 +77,8 @@ void promotion_done(struct promotion *p)
 	people_done(&p->people);
 	gate_texts_done(&p->producers);
 	approve_tally_done(&p->tally);
+	reads_done(&p->reads);
+	attestations_done(&p->attestations);
 	buf_done(&p->changes_text);
 	buf_done(&p->digest_text);
 	buf_done(&p->commit_data);

@@ -17,6 +17,7 @@
 	X(approve, "approve", "sign a yes to exactly this proposal") \
 	X(reject, "reject", "sign a no to it") \
 	X(withdraw, "withdraw", "take back what one signed about it") \
+	X(attest, "attest", "print the attestations of a promoted commit") \
 	X(verify, "verify", "check a promoted commit with public keys only")
 
 /* Each parses its arguments with argp (argv[0] is the name for messages) and runs.

@@ -11,9 +11,11 @@
 
 #include "user/base/cleanup.h"
 #include "user/base/fsio.h"
+#include "writeback/agent.h"
 #include "writeback/reason.h"
 #include "writeback/signers.h"
 #include "writeback/sshsig.h"
+#include "writeback/sshwire.h"
 
 static void wipe(struct buf *b)
 {
@@ -113,4 +115,82 @@ int keys_sign_commit(const struct gate_config *c, const void *data, size_t len,
 		return err;
 	err = sshsig_sign(&key, "git", data, len, ret_armor);
 	return err < 0 ? err_errno(e, err, "signing the commit") : 0;
+}
+
+void keys_raw_done(struct keys_raw *k)
+{
+	sshkey_done(&k->secret);
+	buf_done(&k->blob);
+}
+
+/* SHA256: and base64 without padding. */
+static int make_keyid(struct keys_raw *k)
+{
+	cleanup_buf struct buf text = { 0 };
+	unsigned char hash[DIGEST_SIZE];
+
+	if (digest_bytes(k->blob.data, k->blob.len, hash) < 0 ||
+	    base64_write(hash, sizeof(hash), 0, &text) < 0)
+		return -ENOMEM;
+	snprintf(k->keyid, sizeof(k->keyid), "SHA256:%.*s", (int)strcspn(buf_str(&text), "="),
+		 buf_str(&text));
+	return 0;
+}
+
+int keys_raw_open(const struct gate_config *c, struct keys_raw *ret_key, struct weir_err *e)
+{
+	struct keys_raw *k = ret_key;
+	cleanup_buf struct buf line = { 0 };
+	struct weir_err cause = { 0 };
+	int err;
+
+	*k = (struct keys_raw){ .config = c };
+	if (!c->agent) {
+		err = keys_load(c->key, &k->secret, e);
+		if (err == 0 && sshkey_blob(k->secret.public_key, &k->blob) < 0)
+			err = err_errno(e, -ENOMEM, "signing");
+	} else {
+		err = fsio_read_file(AT_FDCWD, c->key, SSHKEY_FILE_MAX, &line, &cause);
+		if (err < 0)
+			err = refuse(e, REASON_KEY, "%s", cause.text);
+		else if (sshkey_parse_public(buf_str(&line), &k->blob) < 0)
+			err = refuse(e, REASON_KEY, "%s is no public key file", c->key);
+	}
+	if (err < 0)
+		return err;
+	if (sshkey_blob_ed25519(&k->blob, k->public_key) < 0)
+		return refuse(e, REASON_KEY, "%s: attestations need an Ed25519 key", c->key);
+	return make_keyid(k) < 0 ? err_errno(e, -ENOMEM, "signing") : 0;
+}
+
+static int sign_raw_by_agent(const struct keys_raw *k, const void *data, size_t len,
+			     unsigned char *ret_signature, struct weir_err *e)
+{
+	cleanup_buf struct buf bytes = { 0 };
+	cleanup_buf struct buf signature = { .max = SSHSIG_MAX };
+	struct weir_err cause = { 0 };
+	struct sshwire w, type, raw;
+
+	if (buf_add(&bytes, data, len) < 0)
+		return err_errno(e, -ENOMEM, "signing");
+	if (agent_sign(k->config->agent, &k->blob, &bytes, &signature, &cause) < 0)
+		return refuse(e, REASON_KEY, "%s", cause.text);
+	w = (struct sshwire){ (const unsigned char *)signature.data, signature.len };
+	if (sshwire_string(&w, &type) < 0 || !sshwire_is(&type, SSHKEY_TYPE_ED25519) ||
+	    sshwire_string(&w, &raw) < 0 || raw.left != ED25519_SIGNATURE || w.left != 0 ||
+	    digest_verify(k->public_key, data, len, raw.at) < 0)
+		return refuse(e, REASON_KEY, "%s: the agent gave a wrong signature",
+			      k->config->agent);
+	memcpy(ret_signature, raw.at, ED25519_SIGNATURE);
+	return 0;
+}
+
+int keys_sign_raw(const struct keys_raw *k, const void *data, size_t len,
+		  unsigned char ret_signature[ED25519_SIGNATURE], struct weir_err *e)
+{
+	if (k->config->agent)
+		return sign_raw_by_agent(k, data, len, ret_signature, e);
+	return digest_sign(k->secret.seed, data, len, ret_signature) < 0
+		       ? err_set(e, -EIO, "signing with %s failed", k->config->key)
+		       : 0;
 }

@@ -23,4 +23,25 @@ int keys_load(const char *path, struct sshkey *ret_key, struct weir_err *e);
 int keys_sign_commit(const struct gate_config *c, const void *data, size_t len,
 		     struct buf *ret_armor, struct weir_err *e);
 
+/* The same key for raw Ed25519 signatures (DSSE, in-toto), loaded once for several; other types
+ * of keys can't make them. */
+struct keys_raw {
+	const struct gate_config *config;
+	struct sshkey secret; /* wiped; unused with an agent */
+	struct buf blob;
+	unsigned char public_key[ED25519_PUBLIC];
+	char keyid[64]; /* fingerprint as ssh-keygen -l prints it */
+};
+
+void keys_raw_done(struct keys_raw *k);
+#define cleanup_keys_raw __attribute__((__cleanup__(keys_raw_done)))
+
+/* Returns: 0, refused with code "key", or a negative errno. Borrows: c, until it is done. */
+int keys_raw_open(const struct gate_config *c, struct keys_raw *ret_key, struct weir_err *e);
+
+/* Signs the bytes as they are. Returns: 0, refused with code "key", or a negative errno.
+ * Borrows: all. */
+int keys_sign_raw(const struct keys_raw *k, const void *data, size_t len,
+		  unsigned char ret_signature[ED25519_SIGNATURE], struct weir_err *e);
+
 #endif

@@ -30,7 +30,8 @@ static const struct field {
 	{ "statement", offsetof(struct ledger_entry, statement), BIT(INTENT), BIT(INTENT) },
 	{ "run", offsetof(struct ledger_entry, run), BIT(INTENT) | BIT(ABORTED), BIT(INTENT) },
 	{ "nonce", offsetof(struct ledger_entry, nonce), BIT(INTENT) | BIT(ABORTED), BIT(INTENT) },
-	{ "attestations", offsetof(struct ledger_entry, attestations), BIT(INTENT), BIT(INTENT) },
+	{ "attestations", offsetof(struct ledger_entry, attestations), BIT(INTENT) | BIT(DONE),
+	  BIT(INTENT) | BIT(DONE) },
 	{ "reason", offsetof(struct ledger_entry, reason), BIT(ABORTED), BIT(ABORTED) },
 	{ "why", offsetof(struct ledger_entry, why), BIT(ABORTED), 0 },
 };

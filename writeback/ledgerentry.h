@@ -4,7 +4,7 @@
  *
  *   intent   kind, time, repository (id of gate.yaml), ref, base, tree, commit, promotion,
  *            statement, run, nonce, attestations: this is about to be published
- *   done     kind, time, intent (index), ref, commit, promotion: it was
+ *   done     kind, time, intent (index), ref, commit, promotion, attestations: it was
  *   aborted  kind, time, intent (index or null), ref, run, nonce, commit, promotion (null
  *            where not known), reason (code of writeback/reason.h), why: it was not
  *

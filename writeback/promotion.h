@@ -11,6 +11,7 @@
 #include "user/policy/policy.h"
 #include "user/tree/compare.h"
 #include "writeback/approve.h"
+#include "writeback/attest.h"
 #include "writeback/changes.h"
 #include "writeback/config.h"
 #include "writeback/gate.h"
@@ -19,6 +20,7 @@
 #include "writeback/nonce.h"
 #include "writeback/pack.h"
 #include "writeback/pending.h"
+#include "writeback/reads.h"
 #include "writeback/repo.h"
 #include "writeback/roles.h"
 #include "writeback/statement.h"
@@ -76,6 +78,7 @@ struct promotion {
 	struct mutations *mutations;
 	struct uids uids;
 	struct people people; /* loaded when the policy asks for approvals */
+	struct reads reads;
 	struct manifest *before;
 	struct manifest *after;
 
@@ -109,8 +112,8 @@ struct promotion {
 	git_oid commit;
 
 	/* attest */
+	struct attestations attestations;
 	char bundle_sha256[DIGEST_HEX];
-	const char *not_attested;
 };
 
 void promotion_done(struct promotion *p);

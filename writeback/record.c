@@ -15,7 +15,8 @@
 
 #define FILE_MAX ((size_t)1 << 30)
 #define TREE_MAX ((size_t)64 << 20)
-#define LEVEL 1 /* zlib */
+#define LEVEL 1			      /* zlib */
+#define STORED_FROM ((size_t)1 << 20) /* of a large record mostly hashes, which don't shrink */
 #define PACK_FILE "weir/record.pack"
 #define INDEX_FILE "weir/record.idx"
 
@@ -242,6 +243,15 @@ void record_clean(const struct repo *r)
 	unlinkat(r->fd, INDEX_FILE, 0);
 }
 
+static int level_of(const struct record_write *w)
+{
+	size_t bytes = 0;
+
+	for (unsigned int i = 0; i < w->count; i++)
+		bytes += w->files[i].data->len;
+	return bytes < STORED_FROM ? LEVEL : 0;
+}
+
 int record_write(const struct repo *r, const struct record_write *w, git_oid *ret_tip,
 		 struct weir_err *e)
 {
@@ -253,7 +263,7 @@ int record_write(const struct repo *r, const struct record_write *w, git_oid *re
 		return err_errno(e, -E2BIG, "the record of a promotion");
 	record_clean(r);
 	fd = openat(r->fd, PACK_FILE, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0444);
-	err = fd < 0 ? -errno : pack_new(fd, LEVEL, &pack);
+	err = fd < 0 ? -errno : pack_new(fd, level_of(w), &pack);
 	if (err < 0)
 		return err_errno(e, err, "%s/%s", r->path, PACK_FILE);
 	err = fill(r, w, pack, ret_tip, e);

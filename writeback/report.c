@@ -105,15 +105,15 @@ int report_json(const struct promotion *p, struct buf *ret_text)
 
 	git_oid_tostr(commit, sizeof(commit), &p->commit);
 	git_oid_tostr(tree, sizeof(tree), &p->tree);
-	buf_addf(b, "{\"changes\":[");
+	buf_addf(b, "{\"attestations\":\"%s\",\"changes\":[", p->bundle_sha256);
 	add_changes(b, &p->changes);
 	buf_addf(b, "],\"commit\":\"%s\",\"crosscheck\":\"%s\",\"findings\":", commit,
 		 p->strength == TREE_STRENGTH_FULL ? "full" : "stat");
 	report_findings(&p->hazards, p->policy->strict.value != 0, b);
 	buf_addf(b, ",\"left_behind\":[");
 	add_left(b, &p->left);
-	buf_addf(b, "],\"not_attested\":\"%s\",\"parent\":\"%s\",\"promotion\":\"%s\",\"ref\":\"",
-		 p->not_attested, p->nonce.commit, p->digest);
+	buf_addf(b, "],\"parent\":\"%s\",\"promotion\":\"%s\",\"ref\":\"", p->nonce.commit,
+		 p->digest);
 	add_escaped(b, p->nonce.ref);
 	buf_addf(b,
 		 "\",\"run\":\"%s\",\"schema\":\"weir.promotion/1\",\"tree\":\"%s\","
@@ -220,5 +220,4 @@ void report_text(const struct promotion *p, FILE *out)
 	if (p->untouched > 0)
 		fprintf(out, "note: %llu file%s written during the run and ended as before\n",
 			(unsigned long long)p->untouched, p->untouched == 1 ? " was" : "s were");
-	fprintf(out, "note: %s\n", p->not_attested);
 }

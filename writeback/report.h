@@ -3,7 +3,7 @@
  * What is said after a promotion: everything that was promoted, left behind, found and not
  * done. JSON has schema "weir.promotion/1": commit, ref, parent, tree, promotion, run,
  * crosscheck, changes[] {change, path, mode, size, sha256}, left_behind[] {change, path,
- * tracked, ignored}, findings[], untouched, not_attested. Paths are escaped.
+ * tracked, ignored}, findings[], untouched, attestations (SHA-256 of the bundle). Paths are escaped.
  *
  * A finding is {id, class, path, place, times, why, detail, severity (refuse, warn), role,
  * accepted}: hazard.h says what they mean.

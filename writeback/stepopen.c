@@ -39,7 +39,9 @@ static int read_start(struct promotion *p, const struct trace_record *record, st
 			      "the trace does not say where the workspace %s is mounted",
 			      s->workspace);
 	p->mutations = mutations_new(dev, inside);
-	return p->mutations ? 0 : err_errno(e, -ENOMEM, "reading the trace");
+	return p->mutations && reads_start(&p->reads, dev, inside) == 0
+		       ? 0
+		       : err_errno(e, -ENOMEM, "reading the trace");
 }
 
 static void note_uid(struct promotion *p, uid_t uid)
@@ -73,6 +75,7 @@ static int feed_event(struct promotion *p, const struct trace_record *record, st
 		return refuse(e, REASON_TRACE, "an event stands before START");
 	/* an overflow is seen, and refused, by the cross-check */
 	mutations_add(p->mutations, &event);
+	reads_add(&p->reads, &event);
 	return 0;
 }
 

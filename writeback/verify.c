@@ -12,6 +12,7 @@
 #include "writeback/reason.h"
 #include "writeback/signers.h"
 #include "writeback/sshsig.h"
+#include "writeback/verifyattest.h"
 #include "writeback/verifyledger.h"
 #include "writeback/verifytree.h"
 
@@ -47,7 +48,11 @@ void verify_done(struct verify *v)
 	buf_done(&v->raw);
 	buf_done(&v->plain);
 	buf_done(&v->principal);
+	buf_done(&v->signer);
 	record_done(&v->record);
+	attestations_done(&v->attestations);
+	for (size_t i = 0; i < ARRAY_SIZE(v->payloads); i++)
+		buf_done(&v->payloads[i]);
 }
 
 int verify_fail(enum verify_link link, struct weir_err *e, const char *why)
@@ -102,17 +107,16 @@ static int split_signature(struct verify *v, struct buf *ret_armor)
 static int check_signature(struct verify *v, struct weir_err *e)
 {
 	cleanup_buf struct buf armor = { 0 };
-	cleanup_buf struct buf blob = { 0 };
 	struct weir_err cause = { 0 };
 	int err = split_signature(v, &armor);
 
 	if (err < 0)
 		return verify_fail(VERIFY_SIGNATURE, e, "the commit has no signature");
-	err = sshsig_verify(armor.data, armor.len, "git", v->plain.data, v->plain.len, &blob,
+	err = sshsig_verify(armor.data, armor.len, "git", v->plain.data, v->plain.len, &v->signer,
 			    &cause);
 	if (err < 0)
 		return verify_fail(VERIFY_SIGNATURE, e, cause.text);
-	err = signers_find_in(v->signers, &blob, "git", time(NULL), &v->principal, &cause);
+	err = signers_find_in(v->signers, &v->signer, "git", time(NULL), &v->principal, &cause);
 	if (err == -ENOENT)
 		return verify_fail(VERIFY_SIGNATURE, e,
 				   "the signers file does not list the key for git");
@@ -371,6 +375,8 @@ int verify_run(struct verify *v, struct weir_err *e)
 		[VERIFY_CONTENT] = check_content,
 		[VERIFY_STATEMENT] = check_statement,
 		[VERIFY_POLICY] = check_policy,
+		[VERIFY_DSSE] = verifyattest_dsse,
+		[VERIFY_ATTESTED] = verifyattest_content,
 		[VERIFY_CHECKPOINT] = verifyledger_checkpoint,
 		[VERIFY_INCLUSION] = verifyledger_inclusion,
 		[VERIFY_LEDGER] = verifyledger_entry,

@@ -13,6 +13,8 @@
 #ifndef WEIR_WRITEBACK_VERIFY_H
 #define WEIR_WRITEBACK_VERIFY_H
 
+#include "writeback/attest.h"
+#include "writeback/digest.h"
 #include "writeback/ledger.h"
 #include "writeback/record.h"
 #include "writeback/repo.h"
@@ -30,6 +32,8 @@
 	X(CONTENT, "content", "changed blobs have the recorded SHA-256") \
 	X(STATEMENT, "statement", "the host's statement is signed and is the one recorded") \
 	X(POLICY, "policy", "the policy is the parent commit's, or one that the gate allows") \
+	X(DSSE, "dsse", "attestations are signed by the key that signed the commit") \
+	X(ATTESTED, "attested", "they are about this commit, promotion and list of reads") \
 	X(CHECKPOINT, "checkpoint", "the ledger's checkpoint is signed by the ledger's key") \
 	X(INCLUSION, "inclusion", "the ledger of that checkpoint has the entry") \
 	X(LEDGER, "ledger", "the entry says done, for this commit, promotion and branch") \
@@ -53,10 +57,13 @@ struct verify {
 	struct buf raw;
 	struct buf plain; /* the commit without its signature */
 	struct buf principal;
+	struct buf signer;   /* public blob that signed */
 	const char *message; /* inside plain */
 	const char *trailers;
 	struct repo_commit head;
 	struct record record;
+	struct attestations attestations;
+	struct buf payloads[ATTEST_KIND_COUNT]; /* of the envelopes */
 	struct tlog_proof proof;
 	uint64_t intent;      /* its index in the ledger */
 	unsigned int checked; /* links that hold */

@@ -39,7 +39,7 @@ int verifyledger_entry(struct verify *v, struct weir_err *e)
 	cleanup_buf struct buf promotion = { 0 };
 	cleanup_buf struct buf ref = { 0 };
 	struct weir_err cause = { 0 };
-	char hex[OID_HEX];
+	char hex[OID_HEX], bundle[DIGEST_HEX];
 
 	if (ledger_entry_parse(v->record.done.data, v->record.done.len, &n, &cause) < 0)
 		return verify_fail(VERIFY_LEDGER, e, cause.text);
@@ -54,6 +54,8 @@ int verifyledger_entry(struct verify *v, struct weir_err *e)
 	buf_add_escaped(&ref, n.ref, strlen(n.ref));
 	if (!verify_promotion_says(v, "ref", buf_str(&ref)))
 		return verify_fail(VERIFY_LEDGER, e, "the entry is about another branch");
+	if (attest_bundle_hash(&v->attestations, bundle) < 0 || strcmp(n.attestations, bundle) != 0)
+		return verify_fail(VERIFY_LEDGER, e, "the entry is about other attestations");
 	if ((uint64_t)n.intent + 1 != v->proof.index)
 		return verify_fail(VERIFY_LEDGER, e, "the entry does not follow its intent");
 	v->intent = (uint64_t)n.intent;

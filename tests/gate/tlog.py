@@ -92,7 +92,9 @@ def verify_ed25519(public, message, signature):
 
 
 def b64(text):
-    return base64.b64decode(text, validate=True)
+    raw = base64.b64decode(text, validate=True)
+    need(base64.b64encode(raw).decode() == text, "base64 with bits that mean nothing")
+    return raw
 
 
 def read_vkey(path):

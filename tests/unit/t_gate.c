@@ -212,28 +212,34 @@ static void test_config(void **state)
 
 static void test_ledger_entries(void **state)
 {
-	static const char done[] =
-		"{\"commit\":\"c\",\"intent\":4,\"kind\":\"done\",\"promotion\":\"p\","
-		"\"ref\":\"r\",\"schema\":\"weir.ledger/1\",\"time\":5}\n";
+	static const char done[] = "{\"attestations\":\"a\",\"commit\":\"c\",\"intent\":4,\"kind\":"
+				   "\"done\",\"promotion\":\"p\","
+				   "\"ref\":\"r\",\"schema\":\"weir.ledger/1\",\"time\":5}\n";
 	static const char *const bad[] = {
 		"",
 		"{}",
 		"[]",
-		"{\"commit\":\"c\",\"intent\":null,\"kind\":\"done\",\"promotion\":\"p\",\"ref\":"
+		"{\"attestations\":\"a\",\"commit\":\"c\",\"intent\":null,\"kind\":\"done\","
+		"\"promotion\":\"p\",\"ref\":"
 		"\"r\","
 		"\"schema\":\"weir.ledger/1\",\"time\":5}",
-		"{\"commit\":\"c\",\"intent\":-4,\"kind\":\"done\",\"promotion\":\"p\",\"ref\":"
+		"{\"attestations\":\"a\",\"commit\":\"c\",\"intent\":-4,\"kind\":\"done\","
+		"\"promotion\":\"p\",\"ref\":"
 		"\"r\","
 		"\"schema\":\"weir.ledger/1\",\"time\":5}",
-		"{\"commit\":\"c\",\"intent\":4,\"kind\":\"done\",\"promotion\":null,\"ref\":\"r\","
+		"{\"attestations\":\"a\",\"commit\":\"c\",\"intent\":4,\"kind\":\"done\","
+		"\"promotion\":null,\"ref\":\"r\","
 		"\"schema\":\"weir.ledger/1\",\"time\":5}",
-		"{\"commit\":\"c\",\"intent\":4,\"kind\":\"done\",\"promotion\":\"p\",\"ref\":"
+		"{\"attestations\":\"a\",\"commit\":\"c\",\"intent\":4,\"kind\":\"done\","
+		"\"promotion\":\"p\",\"ref\":"
 		"\"r\","
 		"\"schema\":\"weir.ledger/2\",\"time\":5}",
-		"{\"commit\":\"c\",\"intent\":4,\"kind\":\"done\",\"promotion\":\"p\",\"ref\":"
+		"{\"attestations\":\"a\",\"commit\":\"c\",\"intent\":4,\"kind\":\"done\","
+		"\"promotion\":\"p\",\"ref\":"
 		"\"r\","
 		"\"schema\":\"weir.ledger/1\",\"time\":5,\"x\":1}",
-		"{\"commit\":\"c\",\"intent\":4,\"kind\":\"gone\",\"promotion\":\"p\",\"ref\":"
+		"{\"attestations\":\"a\",\"commit\":\"c\",\"intent\":4,\"kind\":\"gone\","
+		"\"promotion\":\"p\",\"ref\":"
 		"\"r\","
 		"\"schema\":\"weir.ledger/1\",\"time\":5}",
 	};

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+#include "writeback/verifyattest.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "user/base/cleanup.h"
+#include "writeback/dsse.h"
+#include "writeback/json.h"
+#include "writeback/sshkey.h"
+
+static int say(enum verify_link link, struct weir_err *e, const char *file, const char *why)
+{
+	char text[512];
+
+	snprintf(text, sizeof(text), "%s: %.400s", file, why);
+	return verify_fail(link, e, text);
+}
+
+int verifyattest_dsse(struct verify *v, struct weir_err *e)
+{
+	unsigned char key[ED25519_PUBLIC];
+
+	if (sshkey_blob_ed25519(&v->signer, key) < 0)
+		return verify_fail(VERIFY_DSSE, e, "the commit's key can't sign attestations");
+	for (enum attest_kind kind = 0; kind < ATTEST_KIND_COUNT; kind++) {
+		struct buf *envelope = &v->attestations.envelopes[kind];
+		struct weir_err cause = { 0 };
+		int err =
+			record_read_file(v->repo, &v->commit, attest_file(kind), envelope, &cause);
+
+		if (err == 0)
+			err = dsse_open(DSSE_IN_TOTO, key, buf_str(envelope), envelope->len,
+					&v->payloads[kind], &cause);
+		if (err < 0)
+			return say(VERIFY_DSSE, e, attest_file(kind), cause.text);
+	}
+	return 0;
+}
+
+/* NAME's digest of this kind in a list of resource descriptors. */
+static bool descriptor_is(const json_t *list, const char *name, const char *digest,
+			  const char *value)
+{
+	const json_t *item;
+	size_t i;
+
+	json_array_foreach (list, i, item)
+		if (json_text_is(item, "name", name))
+			return json_text_is(json_object_get(item, "digest"), digest, value);
+	return false;
+}
+
+static const json_t *get(const json_t *root, const char *a, const char *b, const char *c)
+{
+	const json_t *at = json_object_get(json_object_get(root, a), b);
+
+	return c ? json_object_get(at, c) : at;
+}
+
+static bool says(const struct verify *v, const char *key, struct buf *ret_value)
+{
+	ret_value->len = 0;
+	return digest_find(buf_str(&v->record.promotion), key, ret_value) == 0;
+}
+
+/* The parts that tie a predicate to the rest of the record. */
+static const char *check_predicate(const struct verify *v, enum attest_kind kind,
+				   const json_t *root, const char *promotion, const char *reads)
+{
+	cleanup_buf struct buf value = { 0 };
+	const json_t *list;
+
+	switch (kind) {
+	case ATTEST_PROVENANCE:
+		list = get(root, "predicate", "runDetails", "byproducts");
+		if (!descriptor_is(list, "promotion", "sha256", promotion))
+			return "is of another promotion";
+		if (!says(v, "trace", &value) ||
+		    !descriptor_is(list, "trace", "weirTraceRoot", buf_str(&value)))
+			return "is of another trace";
+		list = get(root, "predicate", "buildDefinition", "resolvedDependencies");
+		if (!says(v, "base", &value) ||
+		    !descriptor_is(list, "base", "gitCommit", buf_str(&value)))
+			return "is of another base";
+		return descriptor_is(list, ATTEST_READS, "sha256", reads)
+			       ? NULL
+			       : "is of another list of reads";
+	case ATTEST_TRACE:
+		list = get(root, "predicate", "monitorLog", "fileAccess");
+		if (!descriptor_is(list, ATTEST_READS, "sha256", reads))
+			return "is of another list of reads";
+		return says(v, "run", &value) && json_text_is(get(root, "predicate",
+								  "monitoredProcess", NULL),
+							      "event", buf_str(&value))
+			       ? NULL
+			       : "is of another run";
+	case ATTEST_VSA:
+		if (!json_text_is(json_object_get(root, "predicate"), "verificationResult",
+				  "PASSED"))
+			return "does not say PASSED";
+		return says(v, "policy", &value) &&
+				       json_text_is(get(root, "predicate", "policy", "digest"),
+						    "sha256", buf_str(&value))
+			       ? NULL
+			       : "is of another policy";
+	case ATTEST_SVR:
+	case ATTEST_KIND_COUNT:
+		break;
+	}
+	return NULL;
+}
+
+static const char *check_statement(const struct verify *v, enum attest_kind kind,
+				   const json_t *root)
+{
+	const json_t *subjects = json_object_get(root, "subject");
+	const json_t *digest = json_object_get(json_array_get(subjects, 0), "digest");
+	char commit[OID_HEX], tree[OID_HEX];
+
+	git_oid_tostr(commit, sizeof(commit), &v->commit);
+	git_oid_tostr(tree, sizeof(tree), &v->head.tree);
+	if (!json_text_is(root, "_type", ATTEST_STATEMENT) ||
+	    !json_text_is(root, "predicateType", attest_type(kind)))
+		return "is a statement of another type";
+	if (json_array_size(subjects) != 1 || !json_text_is(digest, "gitCommit", commit))
+		return "is about another commit";
+	return json_text_is(digest, "gitTree", tree) ? NULL : "is about another tree";
+}
+
+int verifyattest_content(struct verify *v, struct weir_err *e)
+{
+	cleanup_buf struct buf promotion = { 0 };
+	unsigned char hash[DIGEST_SIZE];
+	struct weir_err cause = { 0 };
+	char reads[DIGEST_HEX];
+
+	if (record_read_file(v->repo, &v->commit, ATTEST_READS, &v->attestations.reads, &cause) < 0)
+		return verify_fail(VERIFY_ATTESTED, e, cause.text);
+	if (digest_bytes(buf_str(&v->attestations.reads), v->attestations.reads.len, hash) < 0 ||
+	    verify_trailer(v, "Weir-Promotion", &promotion) < 0 || promotion.len < 7)
+		return verify_fail(VERIFY_ATTESTED, e, "the reads can't be hashed");
+	digest_hex(hash, sizeof(hash), reads);
+	for (enum attest_kind kind = 0; kind < ATTEST_KIND_COUNT; kind++) {
+		const struct buf *payload = &v->payloads[kind];
+		cleanup_json json_t *root =
+			json_read(buf_str(payload), payload->len, "payload", &cause);
+		const char *why = root ? check_statement(v, kind, root) : cause.text;
+
+		if (!why)
+			why = check_predicate(v, kind, root, promotion.data + 7, reads);
+		if (why)
+			return say(VERIFY_ATTESTED, e, attest_file(kind), why);
+	}
+	return 0;
+}
