@@ -239,7 +239,7 @@ static int write_whole(struct pack *p, const void *data, size_t len)
 	made = libdeflate_zlib_compress(p->whole, data, len, p->room, p->room_size);
 	if (made == 0 || made > BUFFER)
 		return p->err = -EIO;
-	p->crc = (uint32_t)crc32(p->crc, p->room, (uInt)made);
+	p->crc = libdeflate_crc32(p->crc, p->room, made);
 	p->left = 0;
 	return put(p, p->room, made);
 }

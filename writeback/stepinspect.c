@@ -229,6 +229,25 @@ static bool same_dir(const struct change *a, const struct change *b)
 	return strncmp(a->path, b->path, len) == 0 && !strchr(b->path + len, '/');
 }
 
+static int add_size(struct promotion *p, const struct change *c)
+{
+	char detail[80];
+
+	snprintf(detail, sizeof(detail), "%llu bytes, the limit is %llu",
+		 (unsigned long long)c->size, NAMES_FILE_MAX);
+	return hazards_note(&p->hazards, HAZARD_SIZE, c->path,
+			    &(struct hazard_note){ .detail = detail });
+}
+
+static const char *type_name(uint32_t mode)
+{
+	return S_ISFIFO(mode)	? "FIFO"
+	       : S_ISSOCK(mode) ? "socket"
+	       : S_ISBLK(mode)	? "block device"
+	       : S_ISCHR(mode)	? "character device"
+				: "of a type that git does not know";
+}
+
 /* What the path or the mode say. */
 static int inspect_path(struct promotion *p, const struct change *c)
 {
@@ -236,12 +255,13 @@ static int inspect_path(struct promotion *p, const struct change *c)
 
 	if (c->old_mode == GIT_MODE_COMMIT)
 		err = hazards_add(&p->hazards, HAZARD_SUBMODULE, c->path);
-	if (err == 0 && c->special)
-		err = hazards_add(&p->hazards, HAZARD_SPECIAL, c->path);
 	if (err == 0 && c->old_mode == 0 && S_ISREG(c->st_mode) && (c->st_mode & 07000))
 		err = hazards_add(&p->hazards, HAZARD_SETID, c->path);
 	if (err == 0 && c->size > NAMES_FILE_MAX && S_ISREG(c->st_mode))
-		err = hazards_add(&p->hazards, HAZARD_SIZE, c->path);
+		err = add_size(p, c);
+	if (err == 0 && c->special)
+		err = hazards_note(&p->hazards, HAZARD_SPECIAL, c->path,
+				   &(struct hazard_note){ .detail = type_name(c->st_mode) });
 	if (err == 0 && c->new_mode == GIT_MODE_EXEC && c->old_mode != GIT_MODE_EXEC)
 		err = hazards_add(&p->hazards, HAZARD_EXECUTABLE, c->path);
 	/* deleting a bad name is fine, but not of weir's own */

@@ -152,6 +152,13 @@ good; printf '[submodule "x"]\n\tpath = x\n\turl = ext::sh -c x\n' >ws/.gitmodul
 good; { head -c 1100000 /dev/zero | tr '\0' '\n'; echo '*.c filter=lab'; } >ws/.gitattributes; end_run; must_refuse limit 'metadata-size .gitattributes' commit; unchanged
 EOT
 
+t "special files are named with their type (E11), a file above the limit with both sizes (E10)" <<'EOT'
+good; mkfifo ws/p; mknod ws/zero c 1 5; python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("ws/s.sock")'; end_run
+must_refuse tree-unrepresentable 'special-file p, special-file s.sock, special-file zero' commit; unchanged
+has special-file p '' refuse nobody FIFO; has special-file s.sock '' refuse nobody socket; has special-file zero '' refuse nobody 'character device'
+good; truncate -s 4294967297 ws/big.bin; end_run; must_refuse limit 'size-limit big.bin: a file that is too large: 4294967297 bytes, the limit is 4294967296' commit; unchanged
+EOT
+
 t "names that look alike, in any script and at any depth; new executables" <<'EOT'
 good; echo 1 >"$(printf 'ws/src/m\320\260in.c')"; echo 2 >"$(printf 'ws/STRA\303\237E')"; echo 3 >ws/strasse; echo '#!/bin/sh' >ws/run.sh; chmod +x ws/run.sh; end_run; commit >/dev/null
 has name-lookalike "$(printf 'src/m\320\260in.c')" '' warn security src/main.c; grep -q '"class":"name-twin".*"path":"stra' run/promoted.json; has mode-executable run.sh '' warn approver
