@@ -18,7 +18,8 @@
 	X(reject, "reject", "sign a no to it") \
 	X(withdraw, "withdraw", "take back what one signed about it") \
 	X(attest, "attest", "print the attestations of a promoted commit") \
-	X(verify, "verify", "check a promoted commit with public keys only")
+	X(verify, "verify", "check a promoted commit with public keys only") \
+	X(audit, "audit", "check every commit of a branch, and the ledger")
 
 /* Each parses its arguments with argp (argv[0] is the name for messages) and runs.
  * Returns: the exit status. Borrows: argv. */

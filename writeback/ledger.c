@@ -235,3 +235,81 @@ int ledger_prove_prefix(struct ledger *l, uint64_t old, struct buf *ret_proof, s
 		       ? err_errno(e, -ENOMEM, "ledger %s", l->path)
 		       : 0;
 }
+
+/* Roots of complete subtrees, largest first, as the bits of the number of entries say. */
+struct range {
+	struct merkle_hash roots[MERKLE_PATH_MAX];
+	unsigned int count;
+};
+
+static int range_add(struct range *r, uint64_t index, const struct merkle_hash *leaf)
+{
+	int err = 0;
+
+	r->roots[r->count++] = *leaf;
+	for (; err == 0 && (index & 1); index >>= 1) {
+		r->count--;
+		err = merkle_node(&r->roots[r->count - 1], &r->roots[r->count],
+				  &r->roots[r->count - 1]);
+	}
+	return err;
+}
+
+static int range_root(struct range *r, struct merkle_hash *ret_root)
+{
+	int err = 0;
+
+	if (r->count == 0)
+		return digest_bytes("", 0, ret_root->bytes);
+	for (; err == 0 && r->count > 1; r->count--)
+		err = merkle_node(&r->roots[r->count - 2], &r->roots[r->count - 1],
+				  &r->roots[r->count - 2]);
+	*ret_root = r->roots[0];
+	return err;
+}
+
+static int walk_bundle(struct ledger_view *now, uint64_t first, struct range *r, ledger_walk_fn *fn,
+		       void *arg, struct weir_err *e)
+{
+	struct tlog_entry entries[MERKLE_TILE];
+	cleanup_buf struct buf bytes = { 0 };
+	uint64_t width = now->size - first < MERKLE_TILE ? now->size - first : MERKLE_TILE;
+	int err = ledgertile_bundle(now, first, &bytes, entries);
+
+	for (uint64_t i = 0; err == 0 && i < width; i++) {
+		struct merkle_hash leaf, tile;
+
+		err = merkle_leaf(entries[i].data, entries[i].len, &leaf);
+		if (err == 0)
+			err = ledgertile_read(now, 0, first + i, &tile);
+		if (err == 0 && !merkle_equal(&leaf, &tile))
+			err = -EBADMSG;
+		if (err == 0)
+			err = range_add(r, first + i, &leaf);
+		if (err == 0 && fn) {
+			err = fn(first + i, &entries[i], arg, e);
+			if (err != 0)
+				return err;
+		}
+	}
+	return judge(now->ledger, err, e, "an entry is missing or damaged");
+}
+
+int ledger_walk(struct ledger *l, ledger_walk_fn *fn, void *arg, struct weir_err *e)
+{
+	struct ledger_view now = { l, l->checkpoint.size };
+	struct range range = { .count = 0 };
+	struct merkle_hash root;
+	int err = 0;
+
+	for (uint64_t first = 0; err == 0 && first < now.size; first += MERKLE_TILE)
+		err = walk_bundle(&now, first, &range, fn, arg, e);
+	if (err != 0)
+		return err;
+	err = range_root(&range, &root);
+	if (err < 0)
+		return err_errno(e, err, "ledger %s", l->path);
+	return merkle_equal(&root, &l->checkpoint.root)
+		       ? 0
+		       : damaged(l, e, "its entries have another root than its checkpoint");
+}

@@ -69,6 +69,13 @@ int ledger_append(struct ledger *l, const unsigned char seed[ED25519_SEED], cons
  * with code "ledger". Borrows: l. */
 int ledger_read(struct ledger *l, uint64_t index, struct buf *ret_entry, struct weir_err *e);
 
+/* Calls fn (may be NULL) for each entry, in order, until it returns other than 0; checks all
+ * entries, the hashes of each, and that together they have the checkpoint's root, without any
+ * tile above. Returns: 0, what fn returned, or refused with code "ledger". Borrows: l. */
+typedef int ledger_walk_fn(uint64_t index, const struct tlog_entry *entry, void *arg,
+			   struct weir_err *e);
+int ledger_walk(struct ledger *l, ledger_walk_fn *fn, void *arg, struct weir_err *e);
+
 /* Appends a proof (tlog.h) that an entry is in the log of the present checkpoint, or that the
  * log of an earlier size is a prefix of it. Returns: 0, refused with code "ledger", or a
  * negative errno. Borrows: l. */

@@ -86,6 +86,7 @@
 	X(REPOSITORY, "repository", "use a plain bare SHA-1 repository") \
 	X(REF, "ref", "list the ref in gate.yaml") \
 	X(ORDER, "order", "this is a defect of weir-gate; report it") \
+	X(AUDIT, "audit", "find out who wrote there; trust nothing after the first of them") \
 	X(VERIFY, "verify", "do not trust this commit")
 
 enum gate_reason {

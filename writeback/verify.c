@@ -43,6 +43,11 @@ const char *verify_what(enum verify_link link)
 	return links[link].what;
 }
 
+unsigned int verify_count(const struct verify *v)
+{
+	return v->deep ? VERIFY_COUNT : VERIFY_DEEP;
+}
+
 void verify_done(struct verify *v)
 {
 	buf_done(&v->raw);
@@ -356,10 +361,20 @@ static int check_branch(struct verify *v, struct weir_err *e)
 	if (err < 0)
 		return verify_fail(VERIFY_BRANCH, e,
 				   cause.text[0] ? cause.text : "no ref is recorded");
-	err = repo_reaches(v->repo, &tip, &v->commit, &cause);
+	err = v->reached ? 1 : repo_reaches(v->repo, &tip, &v->commit, &cause);
 	if (err < 0)
 		return verify_fail(VERIFY_BRANCH, e, cause.text);
 	return err == 1 ? 0 : verify_fail(VERIFY_BRANCH, e, "the branch does not reach the commit");
+}
+
+static int check_deep(struct verify *v, struct weir_err *e)
+{
+	struct weir_err cause = { 0 };
+	int err = verifytree_whole(v, &cause);
+
+	if (err == 0 && v->ledger)
+		err = ledger_walk(v->ledger, NULL, NULL, &cause);
+	return err < 0 ? verify_fail(VERIFY_DEEP, e, cause.text) : 0;
 }
 
 int verify_run(struct verify *v, struct weir_err *e)
@@ -382,9 +397,10 @@ int verify_run(struct verify *v, struct weir_err *e)
 		[VERIFY_LEDGER] = verifyledger_entry,
 		[VERIFY_HISTORY] = verifyledger_history,
 		[VERIFY_BRANCH] = check_branch,
+		[VERIFY_DEEP] = check_deep,
 	};
 
-	for (v->checked = 0; v->checked < VERIFY_COUNT; v->checked++) {
+	for (v->checked = 0; v->checked < verify_count(v); v->checked++) {
 		int err = checks[v->checked](v, e);
 
 		if (err < 0)

@@ -38,7 +38,8 @@
 	X(INCLUSION, "inclusion", "the ledger of that checkpoint has the entry") \
 	X(LEDGER, "ledger", "the entry says done, for this commit, promotion and branch") \
 	X(HISTORY, "history", "the ledger goes on from the one that the commit names") \
-	X(BRANCH, "branch", "the target branch reaches the commit")
+	X(BRANCH, "branch", "the target branch reaches the commit") \
+	X(DEEP, "deep", "each object of the tree is whole, and so is all of the ledger")
 
 enum verify_link {
 #define WEIR_X(id, name, what) VERIFY_##id,
@@ -52,6 +53,8 @@ struct verify {
 	const char *signers; /* text of the signers file */
 	const struct note_key *ledger_key;
 	struct ledger *ledger; /* NULL: only what the record has */
+	bool deep;	       /* check the last link, too */
+	bool reached;	       /* the caller came from the branch */
 	git_oid commit;
 	/* found on the way */
 	struct buf raw;
@@ -75,6 +78,9 @@ void verify_done(struct verify *v);
 /* Checks the chain; repo, signers, ledger_key and commit are set. Returns: 0; refused with code
  * "verify", naming the link; or a negative errno. */
 int verify_run(struct verify *v, struct weir_err *e);
+
+/* Returns: how many links are asked for. Borrows: v. */
+unsigned int verify_count(const struct verify *v);
 
 /* For the files of verify: sets e to the link that fails. Returns: -EPERM. Borrows: why. */
 int verify_fail(enum verify_link link, struct weir_err *e, const char *why);

@@ -160,3 +160,24 @@ int verifytree_content(const struct verify *v, struct weir_err *e)
 {
 	return each_line(v, check_blob, (void *)(uintptr_t)v, e);
 }
+
+int verifytree_whole(const struct verify *v, struct weir_err *e)
+{
+	struct base tree = { 0 };
+	int err = base_load(v->repo, &v->head.tree, &tree, e);
+
+	for (size_t i = 0; err == 0 && i < tree.count; i++) {
+		cleanup_buf struct buf data = { 0 };
+		git_oid again;
+
+		if (tree.entries[i].mode == GIT_MODE_COMMIT)
+			continue;
+		err = repo_read_object(v->repo, &tree.entries[i].oid, GIT_OBJECT_BLOB, SIZE_MAX / 2,
+				       &data, e);
+		if (err == 0 && (repo_hash(GIT_OBJECT_BLOB, buf_str(&data), data.len, &again) < 0 ||
+				 !git_oid_equal(&again, &tree.entries[i].oid)))
+			err = err_set(e, -EBADMSG, "%s has another id", tree.entries[i].path);
+	}
+	base_done(&tree);
+	return err;
+}

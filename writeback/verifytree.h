@@ -12,4 +12,8 @@ int verifytree_changes(const struct verify *v, struct weir_err *e);
 /* Each added or changed blob has the recorded SHA-256. Returns: 0 or a negative errno. */
 int verifytree_content(const struct verify *v, struct weir_err *e);
 
+/* Every object that the commit's tree has is there and has its id.
+ * Returns: 0 or a negative errno with e. */
+int verifytree_whole(const struct verify *v, struct weir_err *e);
+
 #endif
