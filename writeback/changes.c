@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "user/base/cleanup.h"
+#include "writeback/blob.h"
 
 uint32_t change_git_mode(uint32_t st_mode)
 {
@@ -80,7 +81,6 @@ static int blob_equals(const struct repo *r, const git_oid *oid, const struct ma
 		       struct weir_err *e)
 {
 	unsigned char sha256[DIGEST_SIZE];
-	git_odb_object *object = NULL;
 	git_object_t type;
 	size_t size;
 	int err;
@@ -89,13 +89,8 @@ static int blob_equals(const struct repo *r, const git_oid *oid, const struct ma
 		return repo_error(e, "reading a blob of the base");
 	if (size != row->size || type != GIT_OBJECT_BLOB)
 		return 0;
-	if (git_odb_read(&object, r->odb, oid) < 0)
-		return repo_error(e, "reading a blob of the base");
-	err = digest_bytes(git_odb_object_data(object), git_odb_object_size(object), sha256);
-	git_odb_object_free(object);
-	if (err < 0)
-		return err_errno(e, err, "hashing a blob of the base");
-	return memcmp(sha256, row->sha256, DIGEST_SIZE) == 0;
+	err = blob_sha256(r, oid, sha256, e);
+	return err < 0 ? err : memcmp(sha256, row->sha256, DIGEST_SIZE) == 0;
 }
 
 int base_entry_equals(const struct repo *r, const struct base_entry *b,

@@ -10,6 +10,7 @@
 
 #include "user/base/cleanup.h"
 #include "user/base/fsio.h"
+#include "writeback/blob.h"
 #include "writeback/names.h"
 #include "writeback/pack.h"
 #include "writeback/proto.h"
@@ -50,25 +51,90 @@ static int tell(struct send *s, uint32_t type, const struct buf *b)
 	return err < 0 ? err_errno(s->e, err, "filling the workspace") : 0;
 }
 
-static int send_file(struct send *s, uint32_t mode, const git_oid *oid, const char *path,
-		     const char *data, uint64_t size)
+static int send_head(struct send *s, uint32_t mode, const git_oid *oid, const char *path,
+		     uint64_t size)
 {
 	cleanup_buf struct buf head = { 0 };
-	int err;
 
 	buf_add(&head, &mode, sizeof(mode));
 	buf_add(&head, &size, sizeof(size));
 	buf_add(&head, oid->id, GIT_OID_RAWSZ);
 	proto_put_bytes(&head, path, strlen(path));
-	err = tell(s, CHECKOUT_FILE, &head);
-	for (uint64_t at = 0; err == 0 && at < size; at += CHECKOUT_PIECE) {
-		size_t piece = size - at < CHECKOUT_PIECE ? (size_t)(size - at) : CHECKOUT_PIECE;
+	return tell(s, CHECKOUT_FILE, &head);
+}
+
+static int send_data(struct send *s, const char *data, size_t size)
+{
+	int err = 0;
+
+	for (size_t at = 0; err == 0 && at < size; at += CHECKOUT_PIECE) {
+		size_t piece = size - at < CHECKOUT_PIECE ? size - at : CHECKOUT_PIECE;
 
 		err = proto_send(s->fd, CHECKOUT_DATA, data + at, piece, NULL, 0);
-		if (err < 0)
-			err_errno(s->e, err, "filling the workspace");
 	}
 	return err;
+}
+
+static int send_file(struct send *s, uint32_t mode, const git_oid *oid, const char *path,
+		     const char *data, size_t size)
+{
+	int err = send_head(s, mode, oid, path, size);
+
+	if (err < 0)
+		return err;
+	err = send_data(s, data, size);
+	return err < 0 ? err_errno(s->e, err, "filling the workspace") : 0;
+}
+
+struct large {
+	struct send *send;
+	bool packed; /* under another path already */
+	char *piece; /* CHECKOUT_PIECE bytes: every piece but the last is whole */
+	size_t used;
+};
+
+static int take_large(const void *data, size_t len, void *arg)
+{
+	struct large *l = arg;
+	const char *at = data;
+	int err = l->packed ? 0 : pack_write(l->send->pack, data, len);
+
+	while (err == 0 && len > 0) {
+		size_t room = CHECKOUT_PIECE - l->used, n = len < room ? len : room;
+
+		memcpy(l->piece + l->used, at, n);
+		l->used += n;
+		at += n;
+		len -= n;
+		if (l->used == CHECKOUT_PIECE) {
+			err = send_data(l->send, l->piece, l->used);
+			l->used = 0;
+		}
+	}
+	return err;
+}
+
+/* A blob that is not held whole. */
+static int send_large(struct send *s, uint32_t mode, const git_oid *oid, const char *path,
+		      size_t size)
+{
+	static const unsigned char none[DIGEST_SIZE];
+	cleanup_free char *piece = malloc(CHECKOUT_PIECE);
+	struct large l = { s, pack_find(s->pack, oid->id) != NULL, piece, 0 };
+	int err = piece ? send_head(s, mode, oid, path, size)
+			: err_errno(s->e, -ENOMEM, "filling the workspace");
+
+	if (err < 0)
+		return err;
+	if (!l.packed)
+		err = pack_begin(s->pack, PACK_BLOB, size);
+	if (err == 0)
+		err = blob_read(s->repo, oid, take_large, &l, s->e);
+	if (err == 0)
+		err = send_data(s, piece, l.used);
+	if (err == 0 && !l.packed)
+		err = pack_end(s->pack, oid->id, none);
+	return err < 0 && !s->e->text[0] ? err_errno(s->e, err, "filling the workspace") : err;
 }
 
 static int send_link(struct send *s, const git_oid *oid, const char *path, const char *target,
@@ -85,10 +151,15 @@ static int send_link(struct send *s, const git_oid *oid, const char *path, const
 static int send_blob(struct send *s, uint32_t mode, const git_oid *oid, const char *path)
 {
 	git_odb_object *object = NULL;
+	git_object_t type;
 	const char *data;
 	size_t size;
 	int err;
 
+	if (git_odb_read_header(&size, &type, s->repo->odb, oid) < 0)
+		return repo_error(s->e, path);
+	if (size > BLOB_WHOLE && mode != GIT_MODE_LINK && type == GIT_OBJECT_BLOB)
+		return send_large(s, mode & 0100 ? 0755 : 0644, oid, path, size);
 	if (git_odb_read(&object, s->repo->odb, oid) < 0)
 		return repo_error(s->e, path);
 	data = git_odb_object_data(object);

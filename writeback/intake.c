@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "user/base/cleanup.h"
+#include "writeback/blob.h"
 #include "writeback/content.h"
 #include "writeback/names.h"
 #include "writeback/reason.h"
@@ -40,7 +41,6 @@ static int find_equal(const struct intake *in, const struct change *c, struct we
 {
 	const unsigned char *packed = pack_find(in->pack, c->oid.id);
 	unsigned char sha256[DIGEST_SIZE];
-	git_odb_object *object = NULL;
 	bool same;
 	int err;
 
@@ -49,15 +49,11 @@ static int find_equal(const struct intake *in, const struct change *c, struct we
 	} else {
 		if (!repo_knows(in->repo, &c->oid))
 			return 0;
-		if (git_odb_read(&object, in->repo->odb, &c->oid) < 0)
-			return repo_error(e, c->path);
-		err = digest_bytes(git_odb_object_data(object), git_odb_object_size(object),
-				   sha256);
-		same = err == 0 && git_odb_object_type(object) == GIT_OBJECT_BLOB &&
-		       memcmp(sha256, c->sha256, DIGEST_SIZE) == 0;
-		git_odb_object_free(object);
-		if (err < 0)
-			return err_errno(e, err, "%s", c->path);
+		err = blob_sha256(in->repo, &c->oid, sha256, e);
+		/* an object that is no blob can't have the id of one */
+		if (err < 0 && err != -EBADMSG)
+			return err;
+		same = err == 0 && memcmp(sha256, c->sha256, DIGEST_SIZE) == 0;
 	}
 	return same ? 1 : refuse(e, REASON_OBJECT_COLLISION, "%s", c->path);
 }

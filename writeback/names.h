@@ -17,7 +17,7 @@
 /* Limits of what is promoted. */
 #define NAMES_PATH_MAX 4095 /* PATH_MAX, without its NUL */
 #define NAMES_DEPTH_MAX 128
-#define NAMES_FILE_MAX (4ull << 30)   /* bytes; git's delta and mmap limits begin there */
+#define NAMES_FILE_MAX (8ull << 30)   /* bytes; all that reads contents takes them in pieces */
 #define NAMES_TOTAL_MAX (64ull << 30) /* bytes of all changed files together */
 
 /* Whether one path component is .git or looks like it. Returns: truth. Borrows: name. */

@@ -8,6 +8,7 @@
 
 #include "user/base/cleanup.h"
 #include "user/base/escape.h"
+#include "writeback/blob.h"
 #include "writeback/digest.h"
 
 /* One line of the changes text, taken apart in place. */
@@ -135,7 +136,6 @@ int verifytree_changes(const struct verify *v, struct weir_err *e)
 static int check_blob(const struct line *l, void *arg, struct weir_err *e)
 {
 	const struct verify *v = arg;
-	cleanup_buf struct buf data = { 0 };
 	unsigned char hash[DIGEST_SIZE];
 	char hex[DIGEST_HEX];
 	git_oid oid;
@@ -145,9 +145,7 @@ static int check_blob(const struct line *l, void *arg, struct weir_err *e)
 		return 0;
 	if (git_oid_fromstr(&oid, l->new_id) < 0)
 		return err_set(e, -EBADMSG, "the list of changes is damaged");
-	err = repo_read_object(v->repo, &oid, GIT_OBJECT_BLOB, SIZE_MAX / 2, &data, e);
-	if (err == 0 && digest_bytes(buf_str(&data), data.len, hash) < 0)
-		err = err_errno(e, -EIO, "%s", l->path);
+	err = blob_sha256(v->repo, &oid, hash, e);
 	if (err < 0)
 		return err;
 	digest_hex(hash, sizeof(hash), hex);

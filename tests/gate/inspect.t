@@ -156,7 +156,7 @@ t "special files are named with their type (E11), a file above the limit with bo
 good; mkfifo ws/p; mknod ws/zero c 1 5; python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("ws/s.sock")'; end_run
 must_refuse tree-unrepresentable 'special-file p, special-file s.sock, special-file zero' commit; unchanged
 has special-file p '' refuse nobody FIFO; has special-file s.sock '' refuse nobody socket; has special-file zero '' refuse nobody 'character device'
-good; truncate -s 4294967297 ws/big.bin; end_run; must_refuse limit 'size-limit big.bin: a file that is too large: 4294967297 bytes, the limit is 4294967296' commit; unchanged
+good; truncate -s 8589934593 ws/big.bin; end_run; must_refuse limit 'size-limit big.bin: a file that is too large: 8589934593 bytes, the limit is 8589934592' commit; unchanged
 EOT
 
 t "names that look alike, in any script and at any depth; new executables" <<'EOT'
