@@ -57,6 +57,13 @@ void approve_tally_done(struct approve_tally *t);
 int approve_count(const struct pending *p, const struct people *people, int64_t now,
 		  struct approve_tally *ret_tally, struct weir_err *e);
 
+/* The same for the statements of a promotion that was made: bundle is the record's `approvals`,
+ * texts and signatures one after the other. Returns: 0, -EBADMSG with e for a bundle that can't
+ * be read, or a negative errno with e. Borrows: all. Gives: ret_tally. */
+int approve_count_bundle(const struct buf *promotion, const struct buf *bundle,
+			 const struct people *people, int64_t now, struct approve_tally *ret_tally,
+			 struct weir_err *e);
+
 /* Loads the people of a proposal's base commit and checks that they are those of its text.
  * Returns: 0; refused with code "void" or as people_load. Borrows: c, r, p. */
 int approve_people(const struct gate_config *c, const struct repo *r, const struct pending *p,

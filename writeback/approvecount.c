@@ -331,6 +331,59 @@ int approve_count(const struct pending *p, const struct people *people, int64_t 
 	return err < 0 ? err_errno(e, err, "counting approvals") : 0;
 }
 
+/* Splits the bundle at the ends of signatures. */
+static int hear_bundle(struct voices *all, const struct buf *bundle, struct weir_err *e)
+{
+	static const char begin[] = "-----BEGIN SSH SIGNATURE-----\n";
+	static const char end[] = "-----END SSH SIGNATURE-----\n";
+	const char *at = buf_str((struct buf *)(uintptr_t)bundle), *stop = at + bundle->len;
+	int err = 0;
+
+	while (err == 0 && at < stop) {
+		const char *armor = memmem(at, (size_t)(stop - at), begin, strlen(begin));
+		const char *last =
+			armor ? memmem(armor, (size_t)(stop - armor), end, strlen(end)) : NULL;
+		cleanup_buf struct buf text = { 0 };
+		cleanup_buf struct buf sig = { 0 };
+
+		if (!last)
+			return err_set(e, -EBADMSG, "the approvals can't be read");
+		last += strlen(end);
+		buf_add(&text, at, (size_t)(armor - at));
+		buf_add(&sig, armor, (size_t)(last - armor));
+		err = text.failed || sig.failed ? err_errno(e, -ENOMEM, "counting approvals")
+						: hear_one(&text, &sig, all, e);
+		at = last;
+	}
+	return err;
+}
+
+int approve_count_bundle(const struct buf *promotion, const struct buf *bundle,
+			 const struct people *people, int64_t now, struct approve_tally *ret_tally,
+			 struct weir_err *e)
+{
+	cleanup_voices struct voices *all = calloc(1, sizeof(*all));
+	/* borrowed: it is only read */
+	const struct pending p = { .dir = -1, .promotion = *promotion };
+	int err;
+
+	*ret_tally = (struct approve_tally){ 0 };
+	if (!all)
+		return err_errno(e, -ENOMEM, "counting approvals");
+	*all = (struct voices){
+		.pending = &p, .people = people, .now = now, .ignored = &ret_tally->ignored
+	};
+	read_need(&p, ret_tally->need);
+	err = hear_bundle(all, bundle, e);
+	if (err < 0)
+		return err;
+	err = match(all, ret_tally);
+	if (err == 0)
+		tell(all, ret_tally);
+	return err < 0 || ret_tally->missing.failed ? err_errno(e, -ENOMEM, "counting approvals")
+						    : 0;
+}
+
 static int check_twice(const struct voices *all, const struct voice *v, struct weir_err *e)
 {
 	for (size_t i = 0; i < all->count; i++) {

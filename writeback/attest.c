@@ -67,6 +67,7 @@ struct facts {
 	char tree[OID_HEX];
 	char reads[DIGEST_HEX];
 	struct buf changes; /* SHA-256 of the changes text */
+	char approvals[DIGEST_HEX];
 	uint64_t counts[READS_HOW_COUNT];
 	char builder[128];
 	char gate[64];
@@ -186,10 +187,31 @@ static json_t *svr(const struct facts *f)
 	const struct promotion *p = f->p;
 
 	return json_pack(
-		"{s:{s:s, s:[o]}, s:s, s:[s, s, s, s]}", "verifier", "id", f->gate, "policies",
+		"{s:{s:s, s:[o]}, s:s, s:[s, s, s, s, s]}", "verifier", "id", f->gate, "policies",
 		policy_file(f), "timeCreated", f->now, "properties", "WEIR_VERDICT_CLEAN",
 		p->strength == TREE_STRENGTH_FULL ? "WEIR_CROSSCHECK_FULL" : "WEIR_CROSSCHECK_STAT",
-		"WEIR_CONTENT_INSPECTED", "WEIR_TRACE_LOSSLESS");
+		"WEIR_CONTENT_INSPECTED", "WEIR_TRACE_LOSSLESS",
+		approve_wanted(p->policy) ? "WEIR_APPROVED" : "WEIR_UNREVIEWED");
+}
+
+/* What the people signed is a file of the record; here is who they were. */
+static json_t *approvals(const struct facts *f)
+{
+	const struct approve_tally *t = &f->p->tally;
+	json_t *need = json_object(), *names = json_array();
+	json_t *signed_file = json_null();
+
+	for (unsigned int i = 0; i < ROLE_COUNT; i++)
+		if (t->need[i] > 0)
+			json_object_set_new(need, role_name((enum role)i),
+					    json_integer(t->need[i]));
+	for (size_t i = 0; i < t->approvers.count; i++)
+		json_array_append_new(names, json_escaped(t->approvers.items[i]));
+	if (t->bundle.len > 0)
+		signed_file = file("approvals", f->approvals);
+	return json_pack("{s:s, s:s, s:o, s:o, s:o}", "promotion", f->p->digest, "review",
+			 approve_wanted(f->p->policy) ? "required" : "none", "needed", need,
+			 "approvers", names, "signed", signed_file);
 }
 
 static json_t *statement(const struct facts *f, enum attest_kind kind, json_t *predicate)
@@ -234,6 +256,10 @@ static int fill(struct promotion *p, struct facts *f, struct buf *ret_reads)
 	if (err < 0)
 		return err;
 	digest_hex(hash, sizeof(hash), f->reads);
+	err = digest_bytes(buf_str(&p->tally.bundle), p->tally.bundle.len, hash);
+	if (err < 0)
+		return err;
+	digest_hex(hash, sizeof(hash), f->approvals);
 	err = digest_find(buf_str(&p->digest_text), "changes", &f->changes);
 	if (err < 0)
 		return err;
@@ -255,6 +281,7 @@ int attest_make(struct promotion *p, struct attestations *ret_attestations, stru
 		[ATTEST_TRACE] = runtime_trace,
 		[ATTEST_VSA] = vsa,
 		[ATTEST_SVR] = svr,
+		[ATTEST_APPROVALS] = approvals,
 	};
 	cleanup_keys_raw struct keys_raw key = { 0 };
 	struct attestations *a = ret_attestations;

@@ -8,6 +8,7 @@
  *   runtime-trace.json   in-toto runtime-trace v0.1  what was watched while it ran
  *   vsa.json             SLSA source VSA v1          that it may stand on its branch
  *   svr.json             in-toto SVR v0.2            what was checked
+ *   approvals.json       urn:weir:predicate:approvals:1  who agreed, and that nobody was asked
  *   reads                what the run read (writeback/reads.h); the first two have its digest
  *   link                 a link of in-toto's first format, for tools that know no other:
  *                        {"signed": ..., "signatures": [{"keyid", "sig" in hex}]} over OLPC
@@ -30,7 +31,8 @@
 	X(PROVENANCE, "provenance.json", "https://slsa.dev/provenance/v1") \
 	X(TRACE, "runtime-trace.json", "https://in-toto.io/attestation/runtime-trace/v0.1") \
 	X(VSA, "vsa.json", "https://slsa.dev/verification_summary/v1") \
-	X(SVR, "svr.json", "https://in-toto.io/attestation/svr/v0.2")
+	X(SVR, "svr.json", "https://in-toto.io/attestation/svr/v0.2") \
+	X(APPROVALS, "approvals.json", "urn:weir:predicate:approvals:1")
 
 enum attest_kind {
 #define WEIR_X(id, file, type) ATTEST_##id,

@@ -108,6 +108,11 @@ struct git_oid;
 int people_load(const struct gate_config *c, const struct repo *r, const struct git_oid *tree,
 		struct people *ret_people, struct weir_err *e);
 
+/* The same for a verifier, who has neither the host's signer root nor its revocation list: who
+ * may say who the people are is the gate's word. Returns: as above. */
+int people_load_public(const struct repo *r, const struct git_oid *tree, struct people *ret_people,
+		       struct weir_err *e);
+
 /* Finds who signed: the person of a key for a role, at a time. Returns: 0; refused with code
  * "signer-unknown", "signer-role", "signer-expired", "signer-revoked" or "signer-shared";
  * -EBADMSG. Gives: ret_person, borrowed from p, and the principal appended. Borrows: blob. */

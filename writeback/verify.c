@@ -12,6 +12,7 @@
 #include "writeback/reason.h"
 #include "writeback/signers.h"
 #include "writeback/sshsig.h"
+#include "writeback/verifyapprove.h"
 #include "writeback/verifyattest.h"
 #include "writeback/verifyledger.h"
 #include "writeback/verifytree.h"
@@ -390,6 +391,7 @@ int verify_run(struct verify *v, struct weir_err *e)
 		[VERIFY_CONTENT] = check_content,
 		[VERIFY_STATEMENT] = check_statement,
 		[VERIFY_POLICY] = check_policy,
+		[VERIFY_APPROVALS] = verifyapprove_people,
 		[VERIFY_DSSE] = verifyattest_dsse,
 		[VERIFY_ATTESTED] = verifyattest_content,
 		[VERIFY_CHECKPOINT] = verifyledger_checkpoint,

@@ -32,6 +32,7 @@
 	X(CONTENT, "content", "changed blobs have the recorded SHA-256") \
 	X(STATEMENT, "statement", "the host's statement is signed and is the one recorded") \
 	X(POLICY, "policy", "the policy is the parent commit's, or one that the gate allows") \
+	X(APPROVALS, "approvals", "those whom the policy asks for agreed to this promotion") \
 	X(DSSE, "dsse", "attestations are signed by the key that signed the commit") \
 	X(ATTESTED, "attested", "they are about this commit, promotion and list of reads") \
 	X(CHECKPOINT, "checkpoint", "the ledger's checkpoint is signed by the ledger's key") \

@@ -105,6 +105,13 @@ static const char *check_predicate(const struct verify *v, enum attest_kind kind
 						    "sha256", buf_str(&value))
 			       ? NULL
 			       : "is of another policy";
+	case ATTEST_APPROVALS:
+		if (!json_text_is(json_object_get(root, "predicate"), "promotion", promotion))
+			return "is of another promotion";
+		return says(v, "review", &value) && json_text_is(json_object_get(root, "predicate"),
+								 "review", buf_str(&value))
+			       ? NULL
+			       : "says another review";
 	case ATTEST_SVR:
 	case ATTEST_KIND_COUNT:
 		break;

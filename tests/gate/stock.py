@@ -31,7 +31,7 @@ def openssl(pem, message, signature):
 def dsse(pem, path):
     with open(path) as f:
         envelopes = [json.loads(line) for line in f]
-    if len(envelopes) != 4:
+    if len(envelopes) != 5:
         sys.exit("%d envelopes" % len(envelopes))
     for e in envelopes:
         body = base64.b64decode(e["payload"], validate=True)

@@ -58,9 +58,9 @@ for n in 60 160 250; do stock flip armor byte:$n; rejects check; cp a armor; don
 EOT
 
 t "openssl: each envelope's signature over its PAE; not a flipped bit" <<'EOT'
-stock dsse $PEM c.intoto.jsonl >types; [ "$(wc -l <types)" = 4 ]; [ "$(grep -c " $C\$" types)" = 4 ]
-[ "$(cut -d' ' -f1 types)" = "$(printf '%s\n' https://slsa.dev/provenance/v1 https://in-toto.io/attestation/runtime-trace/v0.1 https://slsa.dev/verification_summary/v1 https://in-toto.io/attestation/svr/v0.2)" ]
-for n in 1 2 3 4; do for part in payload sig; do
+stock dsse $PEM c.intoto.jsonl >types; [ "$(wc -l <types)" = 5 ]; [ "$(grep -c " $C\$" types)" = 5 ]
+[ "$(cut -d' ' -f1 types)" = "$(printf '%s\n' https://slsa.dev/provenance/v1 https://in-toto.io/attestation/runtime-trace/v0.1 https://slsa.dev/verification_summary/v1 https://in-toto.io/attestation/svr/v0.2 urn:weir:predicate:approvals:1)" ]
+for n in 1 2 3 4 5; do for part in payload sig; do
 	sed -n ${n}p c.intoto.jsonl >e; stock flip e $part; { cat e; sed ${n}d c.intoto.jsonl; } >bad; rejects stock dsse $PEM bad; grep -q 'bad signature' rejects
 done; done
 sed 's,vnd.in-toto+json,vnd.in-toto+jsom,' c.intoto.jsonl >bad; rejects stock dsse $PEM bad
@@ -79,7 +79,8 @@ python3 - c.intoto.jsonl $C $BASE "$(sha256sum <reads | cut -d' ' -f1)" "$(sha25
 	assert p["runDetails"]["builder"]["id"].startswith("urn:weir:builder:enforce:") and p["runDetails"]["metadata"]["startedOn"].endswith("Z")
 	assert s[1]["predicate"]["monitorLog"]["fileAccess"][0]["digest"] == {"sha256": reads}
 	assert s[2]["predicate"]["verificationResult"] == "PASSED" and "ORG_SOURCE_WEIR_GATED" in s[2]["predicate"]["verifiedLevels"]
-	assert s[3]["predicate"]["verifier"]["policies"] and "WEIR_VERDICT_CLEAN" in s[3]["predicate"]["properties"]
+	assert s[3]["predicate"]["verifier"]["policies"] and {"WEIR_VERDICT_CLEAN", "WEIR_UNREVIEWED"} <= set(s[3]["predicate"]["properties"])
+	assert s[4]["predicate"]["review"] == "none" and s[4]["predicate"]["approvers"] == [] and s[4]["predicate"]["signed"] is None
 EOP
 head -1 reads | grep -qx weir-reads/1
 EOT
@@ -121,7 +122,7 @@ if node_packages; then
 	export NODE_PATH
 	t "@sigstore/verify: envelopes, checkpoint, inclusion; not a flipped bit" <<'EOT'
 js() { node "$TOP/tests/gate/stock.js" $PEM "$1" $V "$2" "$3"; }
-js c.intoto.jsonl done.tlog-proof done | tee out; grep -qx 'envelopes 4' out; grep -qx 'log good' out
+js c.intoto.jsonl done.tlog-proof done | tee out; grep -qx 'envelopes 5' out; grep -qx 'log good' out
 for part in payload sig; do cp c.intoto.jsonl bad; stock flip bad $part; rejects js bad done.tlog-proof done; grep -q SIGNATURE_ERROR rejects; done
 cp done bad; stock flip bad byte:40; rejects js c.intoto.jsonl done.tlog-proof bad; grep -q TLOG_INCLUSION_PROOF_ERROR rejects
 for n in 40 $(grep -bo $'\xe2\x80\x94' done.tlog-proof | cut -d: -f1 | sed 's/$/ + 80/' | bc); do cp done.tlog-proof bad; stock flip bad byte:$n; rejects js c.intoto.jsonl bad done; done
@@ -153,7 +154,7 @@ breaks() {
 t "weir verify: envelopes edited, exchanged, signed by another, missing; the reads edited" <<'EOT'
 keep=$(git -C $R rev-parse refs/weir/attestations); back() { git -C $R update-ref refs/weir/attestations $keep; }
 flip="cat >$LAB/e; python3 $TOP/tests/gate/stock.py flip $LAB/e"
-for f in provenance.json runtime-trace.json vsa.json svr.json; do for part in payload sig; do edit $f "$flip $part; cat $LAB/e"; breaks dsse "$f: the envelope is not signed"; back; done; done
+for f in provenance.json runtime-trace.json vsa.json svr.json approvals.json; do for part in payload sig; do edit $f "$flip $part; cat $LAB/e"; breaks dsse "$f: the envelope is not signed"; back; done; done
 edit vsa.json "cat >/dev/null; sed -n 4p $LAB/c.intoto.jsonl"; breaks attested 'vsa.json: is a statement of another type'; back
 edit reads 'sed "s/weir-reads/weir-readz/"'; breaks attested 'another list of reads'; back
 edit svr.json 'sed "s/{\"payload/ {\"payload/"'; breaks ledger 'other attestations'; back

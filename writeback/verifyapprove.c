@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+#include "writeback/verifyapprove.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "user/base/cleanup.h"
+#include "writeback/approve.h"
+#include "writeback/ledgerentry.h"
+
+/* When it was published, by the ledger; the entry's proof is checked by a later link. */
+static int read_time(const struct verify *v, int64_t *ret_time, struct weir_err *e)
+{
+	cleanup_ledger_entry struct ledger_entry n = { 0 };
+	int err = ledger_entry_parse(buf_str(&v->record.done), v->record.done.len, &n, e);
+
+	*ret_time = n.time;
+	return err;
+}
+
+static bool same(const struct verify *v, const char *key, const char *sha256)
+{
+	return verify_promotion_says(v, key, sha256[0] ? sha256 : "-");
+}
+
+static int count(const struct verify *v, const struct people *people, int64_t when,
+		 const struct buf *bundle, struct weir_err *e)
+{
+	cleanup_tally struct approve_tally tally = { 0 };
+	struct weir_err cause = { 0 };
+	char text[256];
+
+	if (approve_count_bundle(&v->record.promotion, bundle, people, when, &tally, &cause) < 0)
+		return verify_fail(VERIFY_APPROVALS, e, cause.text);
+	if (tally.rejected.len > 0)
+		return verify_fail(VERIFY_APPROVALS, e, "somebody said no");
+	if (tally.missing.len == 0)
+		return 0;
+	snprintf(text, sizeof(text), "missing: %.200s", buf_str(&tally.missing));
+	return verify_fail(VERIFY_APPROVALS, e, text);
+}
+
+int verifyapprove_people(struct verify *v, struct weir_err *e)
+{
+	cleanup_people struct people people = { 0 };
+	cleanup_buf struct buf bundle = { 0 };
+	struct weir_err cause = { 0 };
+	struct repo_commit base;
+	int64_t when = 0;
+	int err;
+
+	if (verify_promotion_says(v, "review", "none"))
+		return 0;
+	if (!verify_promotion_says(v, "review", "required"))
+		return verify_fail(VERIFY_APPROVALS, e, "the promotion does not say who was asked");
+	err = record_read_file(v->repo, &v->commit, "approvals", &bundle, &cause);
+	if (err == 0)
+		err = read_time(v, &when, &cause);
+	if (err == 0)
+		err = repo_read_commit(v->repo, &v->head.parent, &base, &cause);
+	if (err == 0)
+		err = people_load_public(v->repo, &base.tree, &people, &cause);
+	if (err < 0)
+		return verify_fail(VERIFY_APPROVALS, e, cause.text);
+	if (!same(v, "people", people.signers_sha256) || !same(v, "roles", people.roles_sha256) ||
+	    !same(v, "revoked", people.krl_sha256))
+		return verify_fail(VERIFY_APPROVALS, e, "the parent commit has other people");
+	return count(v, &people, when, &bundle, e);
+}

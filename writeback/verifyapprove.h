@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* The link of verify that is about people. */
+#ifndef WEIR_WRITEBACK_VERIFYAPPROVE_H
+#define WEIR_WRITEBACK_VERIFYAPPROVE_H
+
+#include "writeback/verify.h"
+
+/* Check of the link APPROVALS: where the promotion asked for people, those of the parent commit
+ * agreed in time, by the clock of the ledger's entry. Returns: 0; refused with code "verify"; or
+ * a negative errno. */
+int verifyapprove_people(struct verify *v, struct weir_err *e);
+
+#endif
