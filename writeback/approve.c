@@ -66,11 +66,33 @@ static int add_author(struct promotion *p)
 	return person ? add_producer(p, person->name) : 0;
 }
 
+/* A proposal that goes on has them; who calls now changes nothing about that. */
+static int restore_producers(struct promotion *p, struct weir_err *e)
+{
+	static const char key[] = "\nproducer ";
+	const char *at = buf_str(&p->pending.promotion);
+
+	while ((at = strstr(at, key))) {
+		cleanup_free char *name = NULL;
+
+		at += sizeof(key) - 1;
+		name = strndup(at, strcspn(at, "\n"));
+		if (!name || gate_texts_add(&p->producers, name) < 0)
+			return err_errno(e, -ENOMEM, "producers");
+	}
+	return 0;
+}
+
 int approve_find_producers(struct promotion *p, struct weir_err *e)
 {
 	const struct roles *roles = &p->people.roles;
-	int err = add_login(p, p->caller, "who proposes this", e);
+	int err = 0;
 
+	if (p->producers.count > 0)
+		return 0;
+	if (p->resumed)
+		return restore_producers(p, e);
+	err = add_login(p, p->caller, "who proposes this", e);
 	if (err == 0)
 		err = add_login(p, p->ws_uid, "the workspace's owner", e);
 	if (p->uids.overflow && err == 0)
@@ -148,14 +170,12 @@ int approve_add_lines(const struct promotion *p, struct buf *ret_text, struct we
 	unsigned int need[ROLE_COUNT] = { 0 };
 	int err;
 
-	if (!approve_wanted(p->policy)) {
-		signed_add(ret_text, "review", "none");
+	signed_add(ret_text, "review", approve_wanted(p->policy) ? "required" : "none");
+	if (!people->loaded)
 		return 0;
-	}
-	err = find_need(p, need, e);
+	err = approve_wanted(p->policy) ? find_need(p, need, e) : 0;
 	if (err < 0)
 		return err;
-	signed_add(ret_text, "review", "required");
 	signed_add(ret_text, "people", people->signers_sha256);
 	signed_add(ret_text, "roles", people->roles_sha256);
 	signed_add(ret_text, "revoked", people->krl_sha256);

@@ -5,6 +5,7 @@
  * The promotion text (writeback/digest.h) says it, so that everybody signs it as well:
  *
  *   review none|required
+ * and where there are approvals or exceptions
  *   people HEX, roles HEX, revoked HEX, host-revoked HEX, signer-root HEX
  *   producer NAME      any number: a person who made the change or could have; never counts
  *   need ROLE N        any number

@@ -209,30 +209,6 @@ static int keep_signed(const struct gate_config *c, void *arg, struct weir_err *
 	return err;
 }
 
-/* Runs a keeper whose output is taken. Returns: as keeper_run. */
-static int ask_keeper(const struct gate_config *c, keeper_fn *fn, struct args *a,
-		      struct buf *ret_text)
-{
-	int ends[2], status, err;
-	struct weir_err e = { 0 };
-	pid_t pid = -1;
-
-	if (pipe2(ends, O_CLOEXEC) < 0) {
-		err_errno(&e, -errno, "starting the keeper");
-		return gate_fail(&e);
-	}
-	a->out = ends[1];
-	err = keeper_start(c, fn, a, &ends[1], 1, &pid, &e);
-	close(ends[1]);
-	if (err == 0)
-		err = fsio_read_fd(ends[0], APPROVAL_MAX, ret_text);
-	close(ends[0]);
-	status = pid > 0 ? priv_wait(pid, "keeper", &e) : -1;
-	if (e.text[0])
-		return gate_fail(&e);
-	return status == 0 && err < 0 ? GATE_EXIT_FAILED : status;
-}
-
 static int read_files(struct args *a, struct weir_err *e)
 {
 	int err = fsio_read_file(AT_FDCWD, a->statement, APPROVAL_MAX, &a->text, e);
@@ -264,7 +240,7 @@ static int act(const struct gate_config *c, struct args *a, struct weir_err *e)
 			return -1;
 		return keeper_run(c, keep_signed, a, NULL, 0);
 	}
-	status = ask_keeper(c, keep_statement, a, &a->text);
+	status = keeper_ask(c, keep_statement, a, &a->out, APPROVAL_MAX, &a->text);
 	if (status != 0)
 		return status;
 	if (a->print) {

@@ -79,6 +79,7 @@ void promotion_done(struct promotion *p)
 	approve_tally_done(&p->tally);
 	reads_done(&p->reads);
 	attestations_done(&p->attestations);
+	except_use_done(&p->exceptions);
 	buf_done(&p->changes_text);
 	buf_done(&p->digest_text);
 	buf_done(&p->commit_data);

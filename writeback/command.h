@@ -18,6 +18,7 @@
 	X(reject, "reject", "sign a no to it") \
 	X(withdraw, "withdraw", "take back what one signed about it") \
 	X(attest, "attest", "print the attestations of a promoted commit") \
+	X(except, "except", "accept findings for a time, by name, signed") \
 	X(verify, "verify", "check a promoted commit with public keys only") \
 	X(audit, "audit", "check every commit of a branch, and the ledger")
 

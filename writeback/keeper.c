@@ -2,6 +2,7 @@
 #include "writeback/keeper.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "user/base/fsio.h"
 #include "writeback/priv.h"
 #include "writeback/reason.h"
 #include "writeback/repo.h"
@@ -73,4 +75,27 @@ int keeper_run(const struct gate_config *c, keeper_fn *fn, void *arg, const int 
 	if (e.text[0])
 		return gate_fail(&e);
 	return status;
+}
+
+int keeper_ask(const struct gate_config *c, keeper_fn *fn, void *arg, int *pipe_fd, size_t max,
+	       struct buf *ret_text)
+{
+	int ends[2], status, err;
+	struct weir_err e = { 0 };
+	pid_t pid = -1;
+
+	if (pipe2(ends, O_CLOEXEC) < 0) {
+		err_errno(&e, -errno, "starting the keeper");
+		return gate_fail(&e);
+	}
+	*pipe_fd = ends[1];
+	err = keeper_start(c, fn, arg, &ends[1], 1, &pid, &e);
+	close(ends[1]);
+	if (err == 0)
+		err = fsio_read_fd(ends[0], max, ret_text);
+	close(ends[0]);
+	status = pid > 0 ? priv_wait(pid, "keeper", &e) : -1;
+	if (e.text[0])
+		return gate_fail(&e);
+	return status == 0 && err < 0 ? GATE_EXIT_FAILED : status;
 }

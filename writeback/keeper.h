@@ -23,6 +23,12 @@ int keeper_start(const struct gate_config *c, keeper_fn *fn, void *arg, const in
 int keeper_run(const struct gate_config *c, keeper_fn *fn, void *arg, const int *keep,
 	       size_t count);
 
+/* Starts it with a pipe, waits, and takes what it wrote there, at most max bytes. pipe_fd, in
+ * what arg points to, is set to the pipe's end before. Returns: the exit status for main().
+ * Borrows: all. Gives: ret_text. */
+int keeper_ask(const struct gate_config *c, keeper_fn *fn, void *arg, int *pipe_fd, size_t max,
+	       struct buf *ret_text);
+
 /* Prints an error as main() and the keeper do; nothing for an empty one.
  * Returns: the exit status it asks for, 125 if none. */
 int gate_fail(const struct weir_err *e);

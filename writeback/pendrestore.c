@@ -172,5 +172,9 @@ int pending_restore(struct promotion *p, struct weir_err *e)
 		err = read_pack(p, e);
 	if (err == 0)
 		err = take_ids(p, e);
-	return err < 0 ? err : take_findings(p, e);
+	if (err == 0)
+		err = take_findings(p, e);
+	if (err == 0)
+		err = except_accept_hazards(p, e);
+	return err < 0 ? err : hazards_judge(&p->hazards, p->policy->strict.value != 0, e);
 }

@@ -14,6 +14,7 @@
 #include "writeback/attest.h"
 #include "writeback/changes.h"
 #include "writeback/config.h"
+#include "writeback/except.h"
 #include "writeback/gate.h"
 #include "writeback/gateledger.h"
 #include "writeback/hazard.h"
@@ -77,7 +78,8 @@ struct promotion {
 	const char *policy_source; /* "base commit" or "gate.yaml" */
 	struct mutations *mutations;
 	struct uids uids;
-	struct people people; /* loaded when the policy asks for approvals */
+	struct people people; /* loaded when the policy asks for approvals, or for exceptions */
+	struct except_use exceptions;
 	struct reads reads;
 	struct manifest *before;
 	struct manifest *after;

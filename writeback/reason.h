@@ -26,7 +26,8 @@
 	  "the statement is not signed by a host that gate.yaml lists") \
 	X(TRACE, "trace", "the trace is incomplete or was edited; run it again") \
 	X(MANIFEST, "manifest", "the manifest is incomplete or was edited; run it again") \
-	X(VIOLATED, "violated", "see `weir show`; mend the policy or the command") \
+	X(VIOLATED, "violated", \
+	  "see `weir show`; mend the policy or the command, or see `weir except RUN --list`") \
 	X(INDETERMINATE, "indeterminate", \
 	  "what the run did is not known for certain; run it again") \
 	X(UNJUDGED, "unjudged", "run it under a policy (`weir run -p`)") \
@@ -58,6 +59,13 @@
 	X(SIGNED_SIGNATURE, "signed-signature", "sign it again, with the namespace of the role") \
 	X(WINDOW, "window", "sign again, with a window that the policy allows") \
 	X(ACKNOWLEDGE, "acknowledge", "read `weir review RUN` and acknowledge each finding") \
+	X(EXCEPTION, "exception", "name findings by id, with reason, control, owner and span") \
+	X(EXCEPTION_ROLE, "exception-role", "let the role sign that the finding's class needs") \
+	X(EXCEPTION_SPAN, "exception-span", "sign a shorter one (writeback.exception_span)") \
+	X(EXCEPTION_EXPIRED, "exception-expired", "sign a new one, or mend the finding") \
+	X(EXCEPTION_REVOKED, "exception-revoked", "mend the finding") \
+	X(EXCEPTION_PERSONS, "exception-persons", \
+	  "let another person sign it too (`weir except --exception SHA256 -k KEY`)") \
 	X(PENDING, "pending", "propose it with `weir commit RUN -m MSG`; see `weir pending`") \
 	X(VOID, "void", "propose it again with `weir commit RUN -m MSG`; approvals start anew") \
 	X(NOTHING, "nothing-to-promote", "list what may be promoted under writeback.paths") \

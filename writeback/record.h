@@ -10,6 +10,8 @@
  *     AA/COMMIT/statement.sig      and its signature
  *     AA/COMMIT/approvals          what people signed and what counted, where they were asked:
  *                                  each text (writeback/approval.h) and its armored signature
+ *     AA/COMMIT/exceptions         those that were used, in the same way: each text
+ *                                  (writeback/exception.h) and its armored signatures
  *     AA/COMMIT/done               the ledger's entry of that name (writeback/ledgerentry.h)
  *     AA/COMMIT/done.tlog-proof    that it is in the ledger         (writeback/tlog.h)
  *     AA/COMMIT/done.consistency   that this ledger goes on from the one that the commit names

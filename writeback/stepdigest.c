@@ -173,26 +173,6 @@ static int compare(const struct promotion *p, struct weir_err *e)
 		      (int)strcspn(old + line, " \n"), old[line] ? old + line : "the text");
 }
 
-static int find_producers(struct promotion *p, struct weir_err *e)
-{
-	static const char key[] = "\nproducer ";
-	const char *at = buf_str(&p->pending.promotion);
-
-	if (!approve_wanted(p->policy))
-		return 0;
-	if (!p->resumed)
-		return approve_find_producers(p, e);
-	while ((at = strstr(at, key))) {
-		cleanup_free char *name = NULL;
-
-		at += sizeof(key) - 1;
-		name = strndup(at, strcspn(at, "\n"));
-		if (!name || gate_texts_add(&p->producers, name) < 0)
-			return err_errno(e, -ENOMEM, "producers");
-	}
-	return 0;
-}
-
 int step_digest(struct promotion *p, enum gate_answer *ret_answer, struct weir_err *e)
 {
 	struct buf *b = &p->digest_text;
@@ -211,12 +191,13 @@ int step_digest(struct promotion *p, enum gate_answer *ret_answer, struct weir_e
 		return err_errno(e, err, "making the promotion digest");
 	add_run(p, b);
 	err = add_signers(p, b, e);
-	if (err == 0)
-		err = find_producers(p, e);
+	if (err == 0 && approve_wanted(p->policy))
+		err = approve_find_producers(p, e);
 	if (err == 0)
 		err = approve_add_lines(p, b, e);
 	if (err < 0)
 		return err;
+	except_add_lines(&p->exceptions, b);
 	add_findings(p, b);
 	add_line(b, "gate", GATE_VERSION);
 	if (b->failed || digest_bytes(b->data, b->len, hash) < 0)

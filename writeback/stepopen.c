@@ -133,17 +133,26 @@ static void name_kinds(const struct verdict *v, struct buf *b)
 	}
 }
 
+static int refuse_violated(const struct promotion *p, struct weir_err *e)
+{
+	cleanup_buf struct buf kinds = { 0 };
+
+	name_kinds(&p->verdict, &kinds);
+	return refuse(e, REASON_VIOLATED, "the run broke its policy: %s", buf_str(&kinds));
+}
+
 static int check_verdict(struct promotion *p, struct weir_err *e)
 {
 	enum verdict_value value = verdict_finish(&p->verdict);
-	cleanup_buf struct buf kinds = { 0 };
 
 	switch (value) {
 	case VERDICT_CLEAN:
 		break;
 	case VERDICT_VIOLATED:
-		name_kinds(&p->verdict, &kinds);
-		return refuse(e, REASON_VIOLATED, "the run broke its policy: %s", buf_str(&kinds));
+		/* exceptions may cover it, once policy and people are known */
+		if (p->verdict.text_count > 0 || strcmp(p->statement.mode, "trace") == 0)
+			return refuse_violated(p, e);
+		break;
 	case VERDICT_INDETERMINATE:
 		return refuse(e, REASON_INDETERMINATE, "the run's verdict is indeterminate: %s",
 			      p->verdict.text_count ? p->verdict.texts[0].text : "no reason kept");
@@ -152,7 +161,7 @@ static int check_verdict(struct promotion *p, struct weir_err *e)
 	default:
 		return refuse(e, REASON_INDETERMINATE, "the run's verdict is unknown");
 	}
-	if (strcmp(p->statement.verdict, verdict_name(value)) != 0)
+	if (strcmp(p->statement.verdict, verdict_name(value)) != 0 && value == VERDICT_CLEAN)
 		return refuse(e, REASON_VERDICT_MISMATCH,
 			      "the statement says %s, the trace gives %s", p->statement.verdict,
 			      verdict_name(value));
@@ -270,15 +279,10 @@ static int check_coverage(const struct promotion *p, struct weir_err *e)
 	return 0;
 }
 
-int step_open(struct promotion *p, enum gate_answer *ret_answer, struct weir_err *e)
+static int check_rest(struct promotion *p, struct weir_err *e)
 {
-	int err = read_trace(p, e);
+	int err = check_policy_source(p, e);
 
-	(void)ret_answer;
-	if (err == 0)
-		err = check_verdict(p, e);
-	if (err == 0)
-		err = check_policy_source(p, e);
 	if (err == 0)
 		err = load_policy(p, e);
 	if (err == 0)
@@ -294,4 +298,22 @@ int step_open(struct promotion *p, enum gate_answer *ret_answer, struct weir_err
 		err = load_manifest(p, RUN_AFTER, "manifest.after", p->statement.manifest_after,
 				    &p->after, e);
 	return err;
+}
+
+/* That a run is violated is said before whatever else is wrong with it. */
+int step_open(struct promotion *p, enum gate_answer *ret_answer, struct weir_err *e)
+{
+	int err = read_trace(p, e);
+
+	(void)ret_answer;
+	if (err == 0)
+		err = check_verdict(p, e);
+	if (err < 0)
+		return err;
+	err = check_rest(p, e);
+	if (p->verdict.value != VERDICT_VIOLATED)
+		return err;
+	if (err < 0 || strcmp(p->statement.verdict, verdict_name(VERDICT_VIOLATED)) != 0)
+		return refuse_violated(p, e);
+	return except_cover_run(p, e);
 }

@@ -55,6 +55,8 @@ static int write_record(const struct promotion *p, const git_oid *tip, git_oid *
 	record_add(&w, "statement.sig", &p->signature_text);
 	if (p->tally.bundle.len > 0)
 		record_add(&w, "approvals", &p->tally.bundle);
+	if (p->exceptions.bundle.len > 0)
+		record_add(&w, "exceptions", &p->exceptions.bundle);
 	for (enum attest_kind kind = 0; kind < ATTEST_KIND_COUNT; kind++)
 		record_add(&w, attest_file(kind), &p->attestations.envelopes[kind]);
 	record_add(&w, ATTEST_READS, &p->attestations.reads);

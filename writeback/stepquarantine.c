@@ -132,6 +132,8 @@ static int fill(struct promotion *p, int fd, struct weir_err *e)
 		return err_errno(e, err, "quarantine");
 	err = take_all(p, &in, e);
 	if (err == 0)
+		err = except_accept_hazards(p, e);
+	if (err == 0)
 		err = hazards_judge(&p->hazards, p->policy->strict.value != 0, e);
 	if (err == 0)
 		err = treebuild_apply(&p->repo, &p->base_head.tree, &p->changes, pack, &p->tree, e);

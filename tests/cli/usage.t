@@ -42,7 +42,7 @@ wrong 'commit of an unknown run' "^weir: there is no run '20200101'; .weir list.
 wrong 'commit of what is no name' "^weir: '../x' is no run; " weir commit ../x -m x
 mapfile -t many < <(seq -f '-m%g' 30)
 wrong 'commit with more than fits' '^weir: more than 20 arguments' weir commit last "${many[@]}"
-for command in review approve reject withdraw; do
+for command in review approve reject withdraw except; do
 	wrong "$command of an unknown run" "^weir: there is no run '20200101'; .weir list. " weir $command 20200101
 done
 wrong 'approve without a key' '^weir-gate approve: -k KEY is missing' weir approve --nonce 00000000000000000000000000000000

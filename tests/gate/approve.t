@@ -118,8 +118,8 @@ seal_people eve; next; must_refuse signer-root 'no line lists' commit
 seal_people; echo '#' >>seed/.weir/roles.yaml; next; must_refuse people 'roles.yaml is not the one' commit
 seal_people; cp keys/ann.pub seed/.weir/revoked.krl; next; must_refuse people 'revoked.krl is not the one' commit
 seal_people; next; must_refuse people 'no key revocation list' commit; rm seed/.weir/revoked.krl
-echo 'x y' >>seed/.weir/allowed_signers; seal_people; next; must_refuse people 'line 7' commit
-signers >seed/.weir/allowed_signers; echo 'x: y' >>seed/.weir/roles.yaml; seal_people; next; must_refuse people 'roles.yaml:9:1' commit
+echo 'x y' >>seed/.weir/allowed_signers; seal_people; next; must_refuse people 'line 8' commit
+signers >seed/.weir/allowed_signers; echo 'x: y' >>seed/.weir/roles.yaml; seal_people; next; must_refuse people 'roles.yaml:10:1' commit
 roles >seed/.weir/roles.yaml; seal_people; rm seed/.weir/people.sig; next; must_refuse people 'no .weir/people' commit; unchanged
 EOT
 

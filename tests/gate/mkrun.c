@@ -6,7 +6,7 @@
  *
  *   mkrun before RUN WORKSPACE
  *   mkrun after RUN WORKSPACE NONCE.json POLICY [exit=N] [mode=M] [untraced=PATH]...
- *               [written=PATH]... [finding=PATH] [verdict=NAME] [noend] [key=FILE]
+ *               [written=PATH]... [finding=PATH] [verdict=NAME] [noend] [key=FILE] [latched=N]
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -256,6 +256,8 @@ static void write_trace(struct run *r, char *root_hex, uint64_t *ret_bytes)
 	if (!option(r, "noend", 0)) {
 		json_t *latch = json_object();
 
+		if (option(r, "latched", 0))
+			r->found += (uint64_t)atoi(option(r, "latched", 0));
 		if (r->found)
 			json_object_set_new(latch, "file-outside",
 					    json_integer((json_int_t)r->found));

@@ -4,6 +4,7 @@
 #
 #   ann, ben   approvers; ben has security as well      cat    security
 #   job        producer, who is root and uid 1000       pat    policy owner, and signer root
+#   quinn      policy owner
 # Keys are in $LAB/keys; each person's is of uid 2000, for it is used under its owner's uid.
 
 ONE='  approvals: 1
@@ -26,7 +27,7 @@ make_keys() {
 	local name
 	rm -rf "$LAB/keys"
 	mkdir "$LAB/keys"
-	for name in ann ben cat job pat eve; do
+	for name in ann ben cat job pat quinn eve; do
 		ssh-keygen -q -t ed25519 -N '' -C "$name" -f "$LAB/keys/$name"
 	done
 	chown -R 2000:2000 "$LAB/keys"
@@ -45,6 +46,7 @@ signers() {
 		cat@x namespaces="security@weir.v1,approver@weir.v1" $(public cat)
 		job@x namespaces="producer@weir.v1,approver@weir.v1" $(public job)
 		pat@x namespaces="policy-owner@weir.v1" $(public pat)
+		quinn@x namespaces="policy-owner@weir.v1,security@weir.v1" $(public quinn)
 	EOT
 }
 
@@ -57,6 +59,7 @@ roles() {
 		- {name: cat, principals: [cat@x], roles: [security]}
 		- {name: job, principals: [job@x], roles: [producer, approver], logins: [root, "1000"]}
 		- {name: pat, principals: [pat@x], roles: [policy-owner]}
+		- {name: quinn, principals: [quinn@x], roles: [policy-owner]}
 	EOT
 }
 

@@ -35,6 +35,7 @@ int cmd_review(int argc, char **argv);
 int cmd_approve(int argc, char **argv);
 int cmd_reject(int argc, char **argv);
 int cmd_withdraw(int argc, char **argv);
+int cmd_except(int argc, char **argv);
 int cmd_verify(int argc, char **argv);
 int cmd_unload(int argc, char **argv);
 

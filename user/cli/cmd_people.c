@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * weir pending, review, approve, reject, withdraw: what people say about a promotion. The gate
+ * weir pending, review, approve, reject, withdraw, except: what people say about a promotion. The gate
  * does the work; here a run's id becomes its directory, and the agent's socket, which the gate would not
  * look for itself, is named.
  */
@@ -96,4 +96,9 @@ int cmd_reject(int argc, char **argv)
 int cmd_withdraw(int argc, char **argv)
 {
 	return about_run("withdraw", true, argc, argv);
+}
+
+int cmd_except(int argc, char **argv)
+{
+	return about_run("except", true, argc, argv);
 }

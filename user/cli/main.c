@@ -20,6 +20,7 @@ static const struct cmd commands[] = {
 	{ "approve", "sign a yes to it", cmd_approve },
 	{ "reject", "sign a no to it", cmd_reject },
 	{ "withdraw", "take back what you signed about it", cmd_withdraw },
+	{ "except", "accept findings of a run for a time, by name, signed", cmd_except },
 	{ "verify", "verify a promoted commit", cmd_verify },
 	{ "policy", "check a policy, or explain what it says about a path", cmd_policy },
 	{ "doctor", "tell what this host can do, by trying, and what to change", cmd_doctor },
