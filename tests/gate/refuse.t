@@ -228,6 +228,7 @@ EOT
 t "policy: approvals not stated or asked for, coverage, exit status" <<'EOT'
 edit() { good; (cd seed; sed -i "$1" .weir/policy.yaml; git commit -qam p; git push -qf ../trusted.git HEAD:main); chown -R weir: trusted.git
 	cp seed/.weir/policy.yaml policy.yaml; BASE=$(tip); start_run; echo good >ws/good; }
+edit /^kind/d; end_run; must_refuse policy "lacks 'kind'" commit; unchanged
 edit /approvals/d; end_run; must_refuse approvals 'does not say' commit; unchanged
 edit 's/approvals: 0/approvals: 2/'; end_run; must_refuse signer-root 'names no signer_root' commit; unchanged
 edit '/^coverage/d'; end_run; must_refuse coverage 'coverage: files' commit; unchanged
