@@ -49,6 +49,8 @@ wrong 'approve without a key' '^weir-gate approve: -k KEY is missing' weir appro
 wrong 'approve in an unknown role' "^weir-gate approve: there is no role king" \
 	weir approve --nonce 00000000000000000000000000000000 -k x --role king
 wrong 'verify without anything' '^weir-gate verify: COMMIT is missing' weir verify
+wrong 'audit without anything' '^weir-gate audit: REPO is missing' weir audit
+wrong 'attest without anything' '^weir-gate attest: COMMIT is missing' weir attest
 wrong 'gate alone' '^weir-gate: which command' weir-gate
 wrong 'gate with an unknown command' "^weir-gate: there is no command 'frobnicate'" weir-gate frobnicate
 for command in $gate_commands; do

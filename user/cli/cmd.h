@@ -37,6 +37,8 @@ int cmd_reject(int argc, char **argv);
 int cmd_withdraw(int argc, char **argv);
 int cmd_except(int argc, char **argv);
 int cmd_verify(int argc, char **argv);
+int cmd_audit(int argc, char **argv);
+int cmd_attest(int argc, char **argv);
 int cmd_unload(int argc, char **argv);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * weir commit, weir verify: the gate does the work; weir holds the seal while it does.
+ * weir commit, verify, audit, attest: the gate does the work; weir holds the seal while it does.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -135,9 +135,10 @@ int cmd_commit(int argc, char **argv)
 	return status < 0 ? say_error(&e) : status;
 }
 
-int cmd_verify(int argc, char **argv)
+/* The gate's command of the same name, with the same arguments. */
+static int pass_on(const char *name, int argc, char **argv)
 {
-	const char *args[GATE_ARGS] = { "verify" };
+	const char *args[GATE_ARGS] = { name };
 	struct weir_err e = { 0 };
 	int status;
 
@@ -147,4 +148,19 @@ int cmd_verify(int argc, char **argv)
 		args[i] = argv[i];
 	status = gate_call(args, NULL, &e);
 	return status < 0 ? say_error(&e) : status;
+}
+
+int cmd_verify(int argc, char **argv)
+{
+	return pass_on("verify", argc, argv);
+}
+
+int cmd_audit(int argc, char **argv)
+{
+	return pass_on("audit", argc, argv);
+}
+
+int cmd_attest(int argc, char **argv)
+{
+	return pass_on("attest", argc, argv);
 }

@@ -22,6 +22,8 @@ static const struct cmd commands[] = {
 	{ "withdraw", "take back what you signed about it", cmd_withdraw },
 	{ "except", "accept findings of a run for a time, by name, signed", cmd_except },
 	{ "verify", "verify a promoted commit", cmd_verify },
+	{ "audit", "verify every commit of a branch, and the ledger", cmd_audit },
+	{ "attest", "print the attestations of a promoted commit", cmd_attest },
 	{ "policy", "check a policy, or explain what it says about a path", cmd_policy },
 	{ "doctor", "tell what this host can do, by trying, and what to change", cmd_doctor },
 	{ "recover", "clean up after a crash: slots, members, locks, checkouts", cmd_recover },
