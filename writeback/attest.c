@@ -188,7 +188,8 @@ static json_t *svr(const struct facts *f)
 
 	return json_pack(
 		"{s:{s:s, s:[o]}, s:s, s:[s, s, s, s, s]}", "verifier", "id", f->gate, "policies",
-		policy_file(f), "timeCreated", f->now, "properties", "WEIR_VERDICT_CLEAN",
+		policy_file(f), "timeCreated", f->now, "properties",
+		p->verdict.value == VERDICT_CLEAN ? "WEIR_VERDICT_CLEAN" : "WEIR_VERDICT_EXCEPTED",
 		p->strength == TREE_STRENGTH_FULL ? "WEIR_CROSSCHECK_FULL" : "WEIR_CROSSCHECK_STAT",
 		"WEIR_CONTENT_INSPECTED", "WEIR_TRACE_LOSSLESS",
 		approve_wanted(p->policy) ? "WEIR_APPROVED" : "WEIR_UNREVIEWED");
@@ -198,7 +199,8 @@ static json_t *svr(const struct facts *f)
 static json_t *approvals(const struct facts *f)
 {
 	const struct approve_tally *t = &f->p->tally;
-	json_t *need = json_object(), *names = json_array();
+	const struct except_use *x = &f->p->exceptions;
+	json_t *need = json_object(), *names = json_array(), *exceptions = json_array();
 	json_t *signed_file = json_null();
 
 	for (unsigned int i = 0; i < ROLE_COUNT; i++)
@@ -207,11 +209,13 @@ static json_t *approvals(const struct facts *f)
 					    json_integer(t->need[i]));
 	for (size_t i = 0; i < t->approvers.count; i++)
 		json_array_append_new(names, json_escaped(t->approvers.items[i]));
+	for (size_t i = 0; i < x->used.count; i++)
+		json_array_append_new(exceptions, file("exception", x->used.items[i]));
 	if (t->bundle.len > 0)
 		signed_file = file("approvals", f->approvals);
-	return json_pack("{s:s, s:s, s:o, s:o, s:o}", "promotion", f->p->digest, "review",
+	return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o}", "promotion", f->p->digest, "review",
 			 approve_wanted(f->p->policy) ? "required" : "none", "needed", need,
-			 "approvers", names, "signed", signed_file);
+			 "approvers", names, "exceptions", exceptions, "signed", signed_file);
 }
 
 static json_t *statement(const struct facts *f, enum attest_kind kind, json_t *predicate)
