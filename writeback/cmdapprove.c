@@ -41,6 +41,7 @@ struct args {
 	const char *statement;
 	const char *signature;
 	const char *gittuf;
+	const char *ack_list;
 	struct gate_texts acknowledged;
 	bool print;
 	struct buf text;
@@ -58,6 +59,7 @@ enum key {
 	KEY_SIGNATURE,
 	KEY_GITTUF,
 	KEY_ACK,
+	KEY_ACK_LIST,
 	KEY_PRINT,
 };
 
@@ -75,6 +77,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		      { KEY_PROMOTION, &a->promotion },
 		      { KEY_STATEMENT, &a->statement },
 		      { KEY_SIGNATURE, &a->signature },
+		      { KEY_ACK_LIST, &a->ack_list },
 		      { KEY_GITTUF, &a->gittuf } };
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
@@ -209,6 +212,22 @@ static int keep_signed(const struct gate_config *c, void *arg, struct weir_err *
 	return err;
 }
 
+/* Ids one a line: with many findings the command line would not hold them. */
+static int read_acknowledged(struct args *a, struct weir_err *e)
+{
+	cleanup_buf struct buf text = { 0 };
+	char *at = NULL;
+	int err = a->ack_list ? fsio_read_file(AT_FDCWD, a->ack_list, APPROVAL_MAX, &text, e) : 0;
+
+	if (err < 0 || text.len == 0)
+		return err;
+	for (char *id = strtok_r(text.data, " \t\r\n", &at); id;
+	     id = strtok_r(NULL, " \t\r\n", &at))
+		if (gate_texts_add(&a->acknowledged, id) < 0)
+			return err_errno(e, -ENOMEM, "%s", a->ack_list);
+	return 0;
+}
+
 static int read_files(struct args *a, struct weir_err *e)
 {
 	int err = fsio_read_file(AT_FDCWD, a->statement, APPROVAL_MAX, &a->text, e);
@@ -261,6 +280,7 @@ static const struct argp_option options[] = {
 	{ "role", KEY_ROLE, "ROLE", 0, "in which one speaks (default approver)", 0 },
 	{ "reason", KEY_REASON, "TEXT", 0, "what the others should know", 0 },
 	{ "ack", KEY_ACK, "ID", 0, "acknowledge a finding; one option for each", 0 },
+	{ "ack-list", KEY_ACK_LIST, "FILE", 0, "acknowledge those that stand here, one a line", 0 },
 	{ "for", KEY_SPAN, "SPAN", 0, "how long a yes holds, such as 12h (default: the policy's)",
 	  0 },
 	{ "promotion", KEY_PROMOTION, "SHA256", 0, "only if it is still this one", 0 },
@@ -283,7 +303,8 @@ static int command(int argc, char **argv, enum approval_decision decision, const
 	usage_parse(&argp, argc, argv, 0, &a);
 	if (proposal_need_root() != 0)
 		return GATE_EXIT_USAGE;
-	if (config_load(&c, &e) < 0 || proposal_find_nonce(&a.at, &e) < 0)
+	if (config_load(&c, &e) < 0 || proposal_find_nonce(&a.at, &e) < 0 ||
+	    read_acknowledged(&a, &e) < 0)
 		return gate_fail(&e);
 	status = act(&c, &a, &e);
 	buf_done(&a.text);

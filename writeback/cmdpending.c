@@ -19,8 +19,11 @@
 #include "writeback/reason.h"
 #include "writeback/review.h"
 
+#define KEY_DROP 0x100
+
 struct args {
 	struct proposal_args at;
+	const char *drop;
 	bool json;
 };
 
@@ -28,6 +31,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct args *a = state->input;
 
+	if (key == KEY_DROP) {
+		a->drop = arg;
+		return 0;
+	}
 	if (key == 'j') {
 		a->json = true;
 		return 0;
@@ -115,6 +122,27 @@ static int keep_pending(const struct gate_config *c, void *arg, struct weir_err 
 	return err;
 }
 
+/* Also one that can't be read any more; what people signed about it goes with it. */
+static int keep_drop(const struct gate_config *c, void *arg, struct weir_err *e)
+{
+	const struct args *a = arg;
+	cleanup_repo struct repo repo = { .fd = -1 };
+	cleanup_close int lock = -1;
+	struct gate_texts nonces = { 0 };
+	int err = proposal_open_repo(c, &repo, &lock, e);
+
+	if (err == 0)
+		err = pending_list(&repo, &nonces, e);
+	if (err == 0 && !gate_texts_have(&nonces, a->drop))
+		err = refuse(e, REASON_PENDING, "nothing waits under nonce %.32s", a->drop);
+	if (err == 0) {
+		pending_drop(&repo, a->drop);
+		printf("dropped %s\n", a->drop);
+	}
+	gate_texts_done(&nonces);
+	return err;
+}
+
 static int keep_review(const struct gate_config *c, void *arg, struct weir_err *e)
 {
 	struct args *a = arg;
@@ -137,6 +165,7 @@ int command_pending(int argc, char **argv)
 {
 	static const struct argp_option options[] = {
 		{ "json", 'j', NULL, 0, "print JSON (schema weir.pending/1)", 0 },
+		{ "drop", KEY_DROP, "NONCE", 0, "give this one up", 0 },
 		{ 0 },
 	};
 	static const struct argp argp = {
@@ -150,7 +179,9 @@ int command_pending(int argc, char **argv)
 	usage_parse(&argp, argc, argv, 0, &a);
 	if (proposal_need_root() != 0)
 		return GATE_EXIT_USAGE;
-	return config_load(&c, &e) < 0 ? gate_fail(&e) : keeper_run(&c, keep_pending, &a, NULL, 0);
+	if (config_load(&c, &e) < 0)
+		return gate_fail(&e);
+	return keeper_run(&c, a.drop ? keep_drop : keep_pending, &a, NULL, 0);
 }
 
 int command_review(int argc, char **argv)

@@ -120,7 +120,9 @@ seal_people; cp keys/ann.pub seed/.weir/revoked.krl; next; must_refuse people 'r
 seal_people; next; must_refuse people 'no key revocation list' commit; rm seed/.weir/revoked.krl
 echo 'x y' >>seed/.weir/allowed_signers; seal_people; next; must_refuse people 'line 8' commit
 signers >seed/.weir/allowed_signers; echo 'x: y' >>seed/.weir/roles.yaml; seal_people; next; must_refuse people 'roles.yaml:10:1' commit
-roles >seed/.weir/roles.yaml; seal_people; rm seed/.weir/people.sig; next; must_refuse people 'no .weir/people' commit; unchanged
+roles >seed/.weir/roles.yaml; seal_people; mv seed/.weir/allowed_signers seed/al; ln -s ../al seed/.weir/allowed_signers; next
+must_refuse people 'no plain file' commit; mv seed/al seed/.weir/allowed_signers; chmod +x seed/.weir/people; next; must_refuse people 'no plain file' commit
+chmod -x seed/.weir/people; rm seed/.weir/people.sig; next; must_refuse people 'no .weir/people' commit; unchanged
 EOT
 
 t "thresholds by path; each path needs a rule" <<'EOT'
@@ -140,7 +142,8 @@ ids=$(review --json | python3 -c 'import json,sys; print(*[f["id"] for f in json
 must_refuse acknowledge "$1" approve ann; must_refuse acknowledge "$2" approve ann --ack $1
 must_refuse acknowledge 'no finding all' approve ann --ack $1 --ack $2 --ack all
 statement --ack $1 --ack $2; grep -v "$2" s >s2; mv s2 s; must_refuse acknowledge "$2" hand ann
-approve ann --ack $1 --ack $2 >/dev/null; commit >/dev/null; promoted
+printf '%s\n' $ids >list; must_refuse acknowledge 'no finding x' approve ann --ack-list list --ack x
+approve ann --ack-list list >/dev/null; commit >/dev/null; promoted
 EOT
 
 t "windows: too long, over, not begun" <<'EOT'

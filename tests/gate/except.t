@@ -128,6 +128,13 @@ violated; except pat "${IDS[0]}" >/dev/null; must_refuse producer 'pat made' com
 except quinn "${IDS[0]}" >/dev/null; commit >/dev/null; promoted
 EOT
 
+t "a run that read credentials could have had the key of anybody here" <<'EOT'
+with_people "$ONE"; violated credential=home/.ssh/id;
+must_refuse signer-role "quinn has not the role security" except quinn "${IDS[0]}"; except cat "${IDS[0]}" >/dev/null
+must_refuse approvals-missing waits commit; [ "$(review | grep -c '^producer')" = 2 ]
+must_refuse producer 'ann made' approve ann; approve ben >/dev/null; commit >/dev/null; promoted
+EOT
+
 t "people are those of the base commit, now: revoked, removed, no root" <<'EOT'
 with_people "$NONE"; violated; except pat "${IDS[0]}" >/dev/null
 ssh-keygen -q -k -f /etc/weir/revoked.krl keys/pat.pub; echo 'revoked: /etc/weir/revoked.krl' >>/etc/weir/gate.yaml

@@ -6,7 +6,7 @@
  *
  *   mkrun before RUN WORKSPACE
  *   mkrun after RUN WORKSPACE NONCE.json POLICY [exit=N] [mode=M] [untraced=PATH]...
- *               [written=PATH]... [finding=PATH] [verdict=NAME] [noend] [key=FILE] [latched=N]
+ *               [written=PATH]... [finding=PATH] [credential=PATH] [verdict=NAME] [noend] [key=FILE] [latched=N]
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -43,6 +43,7 @@ struct run {
 	struct mounts *mounts;
 	uint64_t seq;
 	uint64_t found;
+	uint64_t credentials;
 	int argc;
 	char **argv; /* options */
 };
@@ -121,7 +122,7 @@ static size_t stored_path(const struct run *r, const char *path, char *out)
 }
 
 static void add_event(struct run *r, struct trace_writer *w, enum weir_op op, const char *path,
-		      const struct tree_side *side, bool finding)
+		      const struct tree_side *side, enum weir_kind kind)
 {
 	static _Alignas(8) char record[WEIR_RECORD_MAX];
 	struct weir_opev *o = (struct weir_opev *)record;
@@ -147,10 +148,10 @@ static void add_event(struct run *r, struct trace_writer *w, enum weir_op op, co
 	o->first.ino = side ? side->ino : 0;
 	o->first.mode = side ? side->mode : 0;
 	o->first.nlink = 1;
-	if (finding) {
+	if (kind != WEIR_KIND_NONE) {
 		o->flags = WEIR_EV_FINDING | WEIR_EV_BAD_FIRST;
-		o->kind = WEIR_KIND_FILE_OUTSIDE;
-		r->found++;
+		o->kind = (uint16_t)kind;
+		*(kind == WEIR_KIND_CREDENTIAL_READ ? &r->credentials : &r->found) += 1;
 	}
 	o->first_len = (uint32_t)stored_path(r, path, record + sizeof(*o));
 	o->head.size = (uint32_t)((sizeof(*o) + o->first_len + 7) / 8 * 8);
@@ -179,12 +180,14 @@ static void add_changes(struct run *r, struct trace_writer *w)
 
 		if (!listed(r, "untraced", c->path))
 			add_event(r, w, ops[c->kind], c->path,
-				  c->kind == TREE_REMOVED ? &c->before : &c->after, false);
+				  c->kind == TREE_REMOVED ? &c->before : &c->after, WEIR_KIND_NONE);
 	}
 	for (int i = 0; (path = option(r, "written", i)); i++)
-		add_event(r, w, WEIR_OP_WRITE, path, NULL, false);
+		add_event(r, w, WEIR_OP_WRITE, path, NULL, WEIR_KIND_NONE);
 	for (int i = 0; (path = option(r, "finding", i)); i++)
-		add_event(r, w, WEIR_OP_WRITE, path, NULL, true);
+		add_event(r, w, WEIR_OP_WRITE, path, NULL, WEIR_KIND_FILE_OUTSIDE);
+	for (int i = 0; (path = option(r, "credential", i)); i++)
+		add_event(r, w, WEIR_OP_READ, path, NULL, WEIR_KIND_CREDENTIAL_READ);
 	tree_changes_done(&changes);
 	manifest_reader_free(old);
 	manifest_reader_free(now);
@@ -261,6 +264,9 @@ static void write_trace(struct run *r, char *root_hex, uint64_t *ret_bytes)
 		if (r->found)
 			json_object_set_new(latch, "file-outside",
 					    json_integer((json_int_t)r->found));
+		if (r->credentials)
+			json_object_set_new(latch, "credential-read",
+					    json_integer((json_int_t)r->credentials));
 		add_json(w, TRACE_END,
 			 json_pack("{s:o, s:o, s:i, s:I, s:i, s:[]}", "hooks",
 				   hooks_json(true, r->seq), "latch", latch, "trouble", 0,

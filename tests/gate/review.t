@@ -77,6 +77,13 @@ status=0; "$GATE" review 2>err || status=$?; [ $status = 2 ]; grep -q -e '--run 
 status=0; "$GATE" commit --run run 2>err || status=$?; [ $status = 2 ]; grep -q -e '-m MSG is missing' err
 EOT
 
+t "a proposal is given up, also a damaged one" <<'EOT'
+proposed; A=$NONCE; start_run; echo more >ws/more; end_run; must_refuse approvals-missing waits commit
+rm trusted.git/weir/pending/$A/changes; "$GATE" pending | grep -q 'changes of the proposal is missing\|is missing'; [ "$("$GATE" pending | wc -l)" = 2 ]
+must_refuse pending 'nothing waits' "$GATE" pending --drop ${A%?}x; "$GATE" pending --drop $A | grep -q dropped
+[ "$("$GATE" pending | wc -l)" = 1 ]; must_refuse pending 'nothing waits' "$GATE" pending --drop $A; unchanged
+EOT
+
 t "proposals have a limit" <<'EOT'
 proposed; P=trusted.git/weir/pending
 for i in $(seq 1 1000); do mkdir $P/$(printf %032x $i); done; chown -R weir: $P
