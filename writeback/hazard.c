@@ -30,13 +30,17 @@ static const struct {
 HAZARD_KINDS(WEIR_X)
 #undef WEIR_X
 
+static void hazard_done(struct hazard *item)
+{
+	free(item->path);
+	free(item->place);
+	free(item->detail);
+}
+
 void hazards_done(struct hazards *h)
 {
-	for (size_t i = 0; i < h->count; i++) {
-		free(h->items[i].path);
-		free(h->items[i].place);
-		free(h->items[i].detail);
-	}
+	for (size_t i = 0; i < h->count; i++)
+		hazard_done(&h->items[i]);
 	free(h->items);
 	*h = (struct hazards){ 0 };
 }
@@ -98,8 +102,12 @@ int hazards_note(struct hazards *h, enum hazard_kind kind, const char *path,
 	item->path = strdup(path);
 	item->place = strdup(note->place ? note->place : "");
 	item->detail = escaped(note->detail);
-	h->count++; /* hazards_done frees what there is */
-	return err < 0 || !item->path || !item->place || !item->detail ? -ENOMEM : 0;
+	if (err < 0 || !item->path || !item->place || !item->detail) {
+		hazard_done(item);
+		return -ENOMEM;
+	}
+	h->count++;
+	return 0;
 }
 
 int hazards_add(struct hazards *h, enum hazard_kind kind, const char *path)

@@ -90,18 +90,16 @@ static size_t fold_unicode(const uint8_t *name, size_t len, char *out)
 	uint8_t parts[NAME_FOLD_MAX], folded[NAME_FOLD_MAX];
 	size_t parts_len = sizeof(parts), folded_len = sizeof(folded);
 	uint8_t *nfd = u8_normalize(UNINORM_NFD, name, len, parts, &parts_len);
-	uint8_t *result;
+	uint8_t *result =
+		nfd ? u8_casefold(nfd, parts_len, NULL, UNINORM_NFD, folded, &folded_len) : NULL;
 	size_t used;
 
-	if (!nfd)
-		return fold_ascii(name, len, out);
-	result = u8_casefold(nfd, parts_len, NULL, UNINORM_NFD, folded, &folded_len);
-	if (result) {
-		used = folded_len < NAME_FOLD_MAX - 1 ? folded_len : NAME_FOLD_MAX - 1;
-		memcpy(out, result, used);
-	} else {
-		used = fold_ascii(name, len, out);
-	}
+	/* Out of memory. A twin would be missed, and there is nobody to say it to: the process
+	 * ends, and its parent says that nothing was promoted. */
+	if (!result)
+		abort();
+	used = folded_len < NAME_FOLD_MAX - 1 ? folded_len : NAME_FOLD_MAX - 1;
+	memcpy(out, result, used);
 	if (result != folded)
 		free(result);
 	if (nfd != parts)

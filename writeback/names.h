@@ -42,8 +42,8 @@ int names_inspect_link(struct hazards *h, const char *path, const char *target);
 /* Folded form of one component, equal for names that case-folding or normalising systems
  * can't hold beside each other: HFS ignorables dropped, canonical caseless form (NFD, full case
  * folding, NFD), NTFS's trailing dots and blanks cut. Bytes that are no UTF-8 stay, with ASCII
- * letters folded. Writes at most NAME_FOLD_MAX bytes. Returns: length. Borrows: name.
- * Source: Unicode 15, 3.13; tables of libunistring. */
+ * letters folded. Writes at most NAME_FOLD_MAX bytes. Aborts without memory, so that no twin is
+ * missed. Returns: length. Borrows: name. Source: Unicode 15, 3.13; tables of libunistring. */
 size_t name_fold(const char *name, size_t len, char *out);
 
 /* The same with letters drawn as Latin ones where they look like them: equal for names that

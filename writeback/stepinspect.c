@@ -127,39 +127,25 @@ static int check_before(const struct promotion *p, const struct change *c, struc
 	return equal ? 0 : refuse(e, REASON_WORKSPACE_DIRTY, "%s", c->path);
 }
 
-static bool manifest_has_dir(const struct manifest *m, const char *dir, const char *name)
+/* Whether there is NAME in a directory ("" for the root), and of which type. Returns: st_mode, or
+ * 0. Paths too long for the buffer are refused by names_inspect_path. */
+static uint32_t mode_in(const struct manifest *m, const char *dir, const char *name)
 {
-	cleanup_free char *path = NULL;
+	char path[NAMES_PATH_MAX + 16];
 	size_t row;
-	int len = asprintf(&path, "%s%s%s", dir, dir[0] ? "/" : "", name);
+	int len = snprintf(path, sizeof(path), "%s%s%s", dir, dir[0] ? "/" : "", name);
 
-	if (len < 0) {
-		path = NULL;
-		return false;
-	}
-	return manifest_find(m, path, (size_t)len, &row) && S_ISDIR(m->rows[row].mode);
-}
-
-static bool manifest_has(const struct manifest *m, const char *dir, const char *name)
-{
-	cleanup_free char *path = NULL;
-	size_t row;
-	int len = asprintf(&path, "%s/%s", dir, name);
-
-	if (len < 0) {
-		path = NULL;
-		return false;
-	}
-	return manifest_find(m, path, (size_t)len, &row);
+	if (len < 0 || (size_t)len >= sizeof(path) || !manifest_find(m, path, (size_t)len, &row))
+		return 0;
+	return m->rows[row].mode;
 }
 
 /* A directory with a .git, or one that looks like a bare repository. */
 static bool is_repository(const struct manifest *m, const char *dir)
 {
-	return (dir[0] && manifest_has(m, dir, ".git")) ||
-	       (manifest_has_dir(m, dir, "objects") && manifest_has_dir(m, dir, "refs") &&
-		(dir[0] ? manifest_has(m, dir, "HEAD")
-			: manifest_find(m, "HEAD", 4, &(size_t){ 0 })));
+	return (dir[0] && mode_in(m, dir, ".git") != 0) ||
+	       (S_ISDIR(mode_in(m, dir, "objects")) && S_ISDIR(mode_in(m, dir, "refs")) &&
+		mode_in(m, dir, "HEAD") != 0);
 }
 
 static size_t count_below(const struct manifest *m, const char *dir)
