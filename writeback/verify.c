@@ -14,6 +14,7 @@
 #include "writeback/sshsig.h"
 #include "writeback/verifyapprove.h"
 #include "writeback/verifyattest.h"
+#include "writeback/verifyexcept.h"
 #include "writeback/verifyledger.h"
 #include "writeback/verifytree.h"
 
@@ -207,6 +208,16 @@ bool verify_promotion_says(const struct verify *v, const char *key, const char *
 	       strcmp(buf_str(&found), value) == 0;
 }
 
+bool verify_promotion_has(const struct verify *v, const char *key, const char *value)
+{
+	cleanup_buf struct buf line = { 0 };
+
+	buf_addf(&line, "\n%s ", key);
+	buf_add_escaped(&line, value, strlen(value));
+	buf_add(&line, "\n", 1);
+	return !line.failed && strstr(buf_str(&v->record.promotion), buf_str(&line)) != NULL;
+}
+
 static int check_digest(struct verify *v, struct weir_err *e)
 {
 	static const struct {
@@ -391,6 +402,7 @@ int verify_run(struct verify *v, struct weir_err *e)
 		[VERIFY_CONTENT] = check_content,
 		[VERIFY_STATEMENT] = check_statement,
 		[VERIFY_POLICY] = check_policy,
+		[VERIFY_EXCEPTIONS] = verifyexcept_findings,
 		[VERIFY_APPROVALS] = verifyapprove_people,
 		[VERIFY_DSSE] = verifyattest_dsse,
 		[VERIFY_ATTESTED] = verifyattest_content,

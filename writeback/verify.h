@@ -32,6 +32,7 @@
 	X(CONTENT, "content", "changed blobs have the recorded SHA-256") \
 	X(STATEMENT, "statement", "the host's statement is signed and is the one recorded") \
 	X(POLICY, "policy", "the policy is the parent commit's, or one that the gate allows") \
+	X(EXCEPTIONS, "exceptions", "what was found and accepted, people accepted by name") \
 	X(APPROVALS, "approvals", "those whom the policy asks for agreed to this promotion") \
 	X(DSSE, "dsse", "attestations are signed by the key that signed the commit") \
 	X(ATTESTED, "attested", "they are about this commit, promotion and list of reads") \
@@ -91,6 +92,9 @@ int verify_trailer(const struct verify *v, const char *key, struct buf *ret_valu
 
 /* Returns: whether the promotion text has this line. Borrows: both. */
 bool verify_promotion_says(const struct verify *v, const char *key, const char *value);
+
+/* Returns: whether some line of it is KEY and this value, which is escaped here. Borrows: all. */
+bool verify_promotion_has(const struct verify *v, const char *key, const char *value);
 
 /* Returns: name and meaning of a link; static. */
 const char *verify_name(enum verify_link link);

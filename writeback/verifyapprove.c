@@ -41,12 +41,30 @@ static int count(const struct verify *v, const struct people *people, int64_t wh
 	return verify_fail(VERIFY_APPROVALS, e, text);
 }
 
+int verifyapprove_load(const struct verify *v, struct people *ret_people, int64_t *ret_time,
+		       struct weir_err *e)
+{
+	const struct people *p = ret_people;
+	struct repo_commit base;
+	int err = read_time(v, ret_time, e);
+
+	if (err == 0)
+		err = repo_read_commit(v->repo, &v->head.parent, &base, e);
+	if (err == 0)
+		err = people_load_public(v->repo, &base.tree, ret_people, e);
+	if (err < 0)
+		return err;
+	return same(v, "people", p->signers_sha256) && same(v, "roles", p->roles_sha256) &&
+			       same(v, "revoked", p->krl_sha256)
+		       ? 0
+		       : err_set(e, -EBADMSG, "the parent commit has other people");
+}
+
 int verifyapprove_people(struct verify *v, struct weir_err *e)
 {
 	cleanup_people struct people people = { 0 };
 	cleanup_buf struct buf bundle = { 0 };
 	struct weir_err cause = { 0 };
-	struct repo_commit base;
 	int64_t when = 0;
 	int err;
 
@@ -56,15 +74,8 @@ int verifyapprove_people(struct verify *v, struct weir_err *e)
 		return verify_fail(VERIFY_APPROVALS, e, "the promotion does not say who was asked");
 	err = record_read_file(v->repo, &v->commit, "approvals", &bundle, &cause);
 	if (err == 0)
-		err = read_time(v, &when, &cause);
-	if (err == 0)
-		err = repo_read_commit(v->repo, &v->head.parent, &base, &cause);
-	if (err == 0)
-		err = people_load_public(v->repo, &base.tree, &people, &cause);
+		err = verifyapprove_load(v, &people, &when, &cause);
 	if (err < 0)
 		return verify_fail(VERIFY_APPROVALS, e, cause.text);
-	if (!same(v, "people", people.signers_sha256) || !same(v, "roles", people.roles_sha256) ||
-	    !same(v, "revoked", people.krl_sha256))
-		return verify_fail(VERIFY_APPROVALS, e, "the parent commit has other people");
 	return count(v, &people, when, &bundle, e);
 }

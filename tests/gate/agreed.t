@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# shellcheck disable=SC2119
 # weir-gate verify: the people who had to agree, from the record and the parent commit alone.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/people.sh"
@@ -68,6 +69,39 @@ EOT
 t "a yes that ended before it was published does not count" <<'EOT'
 proposed; approve ann --for 1h >/dev/null; commit >/dev/null; verify >/dev/null; "$GATE" attest main --repo $R --file done >done.json
 edit done 'sed "s/\"time\":[0-9]*/\"time\":4000000000/"'; breaks approvals 'missing: 1 approver'
+EOT
+
+# accepted WHO [OPTION...]: a run with a finding that somebody accepted, promoted
+accepted() {
+	local who=$1
+	shift
+	with_people '  approvals: 0
+'
+	echo good >ws/good
+	end_run finding=sub/evil verdict=violated
+	ID=$("$GATE" except --run run --list | grep -m 1 '^[a-z]')
+	"$GATE" except --run run --finding "$ID" -k "keys/$who" --reason r --control c --owner o "$@" >/dev/null
+	commit >/dev/null
+}
+
+t "a finding that somebody accepted: verified in a clone, and attested" <<'EOT'
+accepted pat; verify | grep -q '^ok    exceptions'
+rm -rf clone; git clone -q --mirror $R clone; cp /etc/weir/ledger.vkey v; "$GATE" verify main --repo clone --signers /etc/weir/allowed_signers --ledger-key v >/dev/null; rm -rf clone v
+"$GATE" attest main --repo $R | python3 -c 'import base64, json, sys
+s = [json.loads(base64.b64decode(json.loads(x)["payload"])) for x in sys.stdin]
+assert "WEIR_VERDICT_EXCEPTED" in s[3]["predicate"]["properties"] and "WEIR_VERDICT_CLEAN" not in s[3]["predicate"]["properties"]
+print(s[4]["predicate"]["exceptions"][0]["digest"]["sha256"])' >x; "$GATE" attest main --repo $R --file exceptions | sed '/-----BEGIN/,$d' | sha256sum | cut -d' ' -f1 | cmp - x
+EOT
+
+t "attack: the exception gone, edited, signed by another, over at the time" <<'EOT'
+keep=$(git -C $R rev-parse refs/weir/attestations); back() { git -C $R update-ref refs/weir/attestations $keep; verify >/dev/null; }
+edit exceptions; breaks exceptions 'no '; back
+edit exceptions 'cat >/dev/null'; breaks exceptions 'an exception is missing'; back
+edit exceptions 'sed "s/^owner .*/owner eve/"'; breaks exceptions 'an exception is missing'; back
+edit exceptions 'head -c -30'; breaks exceptions "can't be read"; back
+"$GATE" attest main --repo $R --file exceptions | sed '/-----BEGIN/,$d' >mine; rm -f mine.sig; ssh-keygen -q -Y sign -f keys/ann -n policy-owner@weir.v1 mine 2>/dev/null; cat mine mine.sig >forged
+edit exceptions "cat >/dev/null; cat $LAB/forged"; breaks exceptions 'an exception is missing'; back
+edit done 'sed "s/\"time\":[0-9]*/\"time\":4000000000/"'; breaks exceptions 'was not valid'; back
 EOT
 
 done_testing
