@@ -72,6 +72,11 @@ static int restore_producers(struct promotion *p, struct weir_err *e)
 	static const char key[] = "\nproducer ";
 	const char *at = buf_str(&p->pending.promotion);
 
+	cleanup_buf struct buf proposal = { 0 };
+
+	if (digest_find(at, "proposal", &proposal) < 0 || proposal.len != sizeof(p->proposal) - 1)
+		return refuse(e, REASON_VOID, "the proposal has no number");
+	memcpy(p->proposal, proposal.data, sizeof(p->proposal));
 	while ((at = strstr(at, key))) {
 		cleanup_free char *name = NULL;
 
@@ -86,12 +91,17 @@ static int restore_producers(struct promotion *p, struct weir_err *e)
 int approve_find_producers(struct promotion *p, struct weir_err *e)
 {
 	const struct roles *roles = &p->people.roles;
+	unsigned char number[(sizeof(p->proposal) - 1) / 2];
 	int err = 0;
 
 	if (p->producers.count > 0)
 		return 0;
 	if (p->resumed)
 		return restore_producers(p, e);
+	err = digest_random(number, sizeof(number));
+	if (err < 0)
+		return err_errno(e, err, "proposing");
+	digest_hex(number, sizeof(number), p->proposal);
 	err = add_login(p, p->caller, "who proposes this", e);
 	if (err == 0)
 		err = add_login(p, p->ws_uid, "the workspace's owner", e);
@@ -176,6 +186,7 @@ int approve_add_lines(const struct promotion *p, struct buf *ret_text, struct we
 	err = approve_wanted(p->policy) ? find_need(p, need, e) : 0;
 	if (err < 0)
 		return err;
+	signed_add(ret_text, "proposal", p->proposal);
 	signed_add(ret_text, "people", people->signers_sha256);
 	signed_add(ret_text, "roles", people->roles_sha256);
 	signed_add(ret_text, "revoked", people->krl_sha256);

@@ -6,6 +6,8 @@
  *
  *   review none|required
  * and where there are approvals or exceptions
+ *   proposal HEX       random: what was said about an earlier proposal of the same change, and
+ *                      taken back, can't be handed in again
  *   people HEX, roles HEX, revoked HEX, host-revoked HEX, signer-root HEX
  *   producer NAME      any number: a person who made the change or could have; never counts
  *   need ROLE N        any number

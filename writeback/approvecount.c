@@ -207,8 +207,10 @@ static bool is_withdrawn(const struct voices *all, const struct voice *v)
 static bool is_live(const struct voices *all, const struct voice *v,
 		    enum approval_decision decision)
 {
+	/* a producer's no counts like anybody's */
 	return v->a.decision == decision && !is_withdrawn(all, v) &&
-	       !has_line(all->pending, "producer", v->person->name);
+	       (decision == APPROVAL_REJECT ||
+		!has_line(all->pending, "producer", v->person->name));
 }
 
 /* Places of roles, persons who can fill them: a maximum matching, by augmenting paths. */

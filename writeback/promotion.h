@@ -102,6 +102,7 @@ struct promotion {
 
 	/* digest */
 	struct gate_texts producers; /* persons who can't approve, sorted */
+	char proposal[33];	     /* random, in hex: no two proposals have one digest */
 	struct buf changes_text;
 	struct buf digest_text;
 	char digest[DIGEST_HEX];

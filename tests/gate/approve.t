@@ -181,6 +181,17 @@ must_refuse signer-twice 'ben has said reject' "$GATE" reject --run run -k keys/
 sleep 1; approve ann >/dev/null; commit >/dev/null; promoted
 EOT
 
+t "a producer may say no, not yes" <<'EOT'
+proposed; approve ann >/dev/null; "$GATE" reject --run run -k keys/job --role producer --reason oops >out; grep -q 'rejected by job: oops' out
+must_refuse rejected job commit; "$GATE" withdraw --run run -k keys/job --role producer >/dev/null; commit >/dev/null; promoted
+EOT
+
+t "what was taken back can't be handed in for the same change proposed again" <<'EOT'
+proposed; statement; hand ann >/dev/null; cp s.sig kept.sig; "$GATE" withdraw --run run -k keys/ann >/dev/null
+must_refuse approvals-missing '0 agreed' commit -m other; must_refuse approvals-missing '0 agreed' commit; must_refuse void 'about promotion' "$GATE" approve --run run --statement s --signature kept.sig
+must_refuse approvals-missing '0 agreed' commit; [ "$(tip)" = "$BASE" ]
+EOT
+
 t "anything else in the digest voids approvals" <<'EOT'
 proposed; approve ann >/dev/null
 must_refuse approvals-missing '0 agreed' commit -m 'another message'; review | grep -q '^approvals   0 of 1'
