@@ -262,4 +262,17 @@ for ms in 010 020 030 040 050 060; do timeout -s KILL 0.$ms "$GATE" commit --run
 "$GATE" commit --run run >/dev/null; promoted
 EOT
 
+t "no room at any point: nothing half waits, and with room it works" <<'EOT'
+with_people "$ONE"; head -c 100000 /dev/urandom >ws/big; end_run; install -d -o weir -m 700 trusted.git/weir; whole=0 none=0
+for kib in 4 8 64 100 104 112 120 124 128 132 136 140 148 160 180; do
+	mount -t tmpfs -o size=${kib}k,mode=700,uid=$(id -u weir) full trusted.git/weir; status=0
+	commit >/dev/null 2>err || status=$?; [ "$(wc -l <err)" = 1 ]; [ ! -e trusted.git/weir/quarantine/$NONCE ]
+	if [ $status = 122 ]; then grep -q approvals-missing err; review >/dev/null; whole=$((whole+1)); else
+		[ $status = 125 ]; grep -q 'No space left' err; [ "$("$GATE" pending 2>/dev/null | wc -l)" = 0 ]; none=$((none+1)); fi
+	umount trusted.git/weir
+done
+echo "$whole $none"; [ $whole -gt 0 ] && [ $none -gt 3 ]; must_refuse approvals-missing waits commit; ID=$(review --json | python3 -c 'import json,sys; print(json.load(sys.stdin)["findings"][0]["id"])')
+approve ann --ack $ID >/dev/null; commit >/dev/null; promoted
+EOT
+
 done_testing
