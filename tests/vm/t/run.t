@@ -109,7 +109,7 @@ subtest '7.2: a panic' => sub {
 };
 
 subtest 'a command without end, and output as it comes' => sub {
-	open my $pipe, '-|', "$vm/run -t 15 -- sh -c 'echo first; sleep 100' 2>$dir/err"
+	open my $pipe, '-|', "$vm/run -t 45 -- sh -c 'echo first; sleep 200' 2>$dir/err"
 		or die;
 	my $line = <$pipe>;
 	my $came = time;
