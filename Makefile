@@ -14,6 +14,7 @@
 
 CC ?= gcc
 CLANG ?= clang-14
+LLVM_STRIP ?= llvm-strip-14
 BPFTOOL ?= bpftool
 PREFIX ?= /usr/local
 O ?= $(if $(SAN),build/sanitized,build)
@@ -24,7 +25,7 @@ MAKEFLAGS += --no-builtin-rules
 .SECONDARY:
 .SUFFIXES:
 
-BUILD_DEPS := gcc make clang-14 bpftool libbpf-dev libelf-dev zlib1g-dev \
+BUILD_DEPS := gcc make clang-14 llvm-14 bpftool libbpf-dev libelf-dev zlib1g-dev \
 	libgit2-dev libssl-dev libyaml-dev libjansson-dev libcap-ng-dev libdeflate-dev \
 	libunistring-dev
 CHECK_DEPS := git openssh-client in-toto libcmocka-dev libclang-rt-14-dev clang-format-14 \
@@ -54,13 +55,11 @@ BASE_SRC := $(sort $(wildcard user/base/*.c))
 COMMON_SRC := $(BASE_SRC) $(sort $(wildcard user/event/*.c user/policy/*.c user/trace/*.c user/tree/*.c))
 WEIR_SRC := $(sort $(wildcard user/kern/*.c user/pipe/*.c user/report/*.c user/cli/*.c))
 GATE_SRC := $(sort $(wildcard writeback/*.c))
-BPF_SRC := bpf/maps.bpf.c $(filter-out bpf/maps.bpf.c,$(sort $(wildcard bpf/*.bpf.c)))
 
 obj = $(patsubst %.c,$(O)/obj/%.o,$(1))
 COMMON_OBJ := $(call obj,$(COMMON_SRC))
 WEIR_OBJ := $(call obj,$(WEIR_SRC))
 GATE_OBJ := $(call obj,$(GATE_SRC))
-BPF_OBJ := $(patsubst bpf/%.bpf.c,$(O)/bpf/%.o,$(BPF_SRC))
 
 COMMON_LIBS := -lcrypto -lyaml -ljansson -lcap-ng -lz
 WEIR_LIBS := -lbpf -lelf $(COMMON_LIBS)
@@ -80,13 +79,10 @@ $(O)/check-deps.stamp: Makefile $(O)/deps.stamp
 	@tests/vm/hostdeps
 	@touch $@
 
-# Order matters: the linker of libbpf 1.1 wants definitions of maps before their uses.
-$(O)/bpf/%.o: bpf/%.bpf.c | $(O)/deps.stamp
-	@mkdir -p $(@D)
+# DWARF goes, BTF stays.
+$(O)/weir.bpf.o: bpf/weir.bpf.c | $(O)/deps.stamp
 	$(CLANG) $(BPF_CFLAGS) -MMD -MP -c $< -o $@
-
-$(O)/weir.bpf.o: $(BPF_OBJ)
-	$(BPFTOOL) gen object $@ $^
+	$(LLVM_STRIP) -g $@
 
 $(O)/weir.skel.h: $(O)/weir.bpf.o
 	$(BPFTOOL) gen skeleton $< name weir_bpf > $@

@@ -6,16 +6,11 @@
  */
 #include "bpf/lib/decide.bpf.h"
 
-/* A memfd, a pipe, a descriptor of a process or a namespace: no file of anybody. A socket
- * file is one. */
+/* A memfd, a pipe, a descriptor of a process or a namespace: no file of anybody. A socket or a
+ * device file is one. */
 static __always_inline bool is_nobodys(struct dentry *dentry)
 {
-	struct inode *inode = dentry->d_inode;
-
-	if (weir_is_memfd(dentry))
-		return true;
-	return inode && weir_is_private_kind(inode) &&
-	       ((inode->i_mode & S_IFMT) != S_IFSOCK || inode->i_sb->s_magic == SOCKFS_MAGIC);
+	return weir_is_memfd(dentry) || weir_is_harmless(0, 0, dentry->d_sb->s_magic);
 }
 
 static __always_inline int change_attr(struct dentry *dentry, struct iattr *attr)
@@ -41,37 +36,41 @@ static __always_inline int change_xattr(struct dentry *dentry, __u16 hook, __u16
 SEC("lsm/inode_setattr")
 int BPF_PROG(weir_setattr_2, struct dentry *dentry, struct iattr *attr)
 {
-	WEIR_ANSWER(change_attr(dentry, attr));
+	WEIR_ANSWER(change_attr(WEIR_PLAIN(dentry, dentry), WEIR_PLAIN(iattr, attr)));
 }
 
 SEC("lsm/inode_setattr")
 int BPF_PROG(weir_setattr_3, struct mnt_idmap *idmap, struct dentry *dentry, struct iattr *attr)
 {
-	WEIR_ANSWER(change_attr(dentry, attr));
+	WEIR_ANSWER(change_attr(WEIR_PLAIN(dentry, dentry), WEIR_PLAIN(iattr, attr)));
 }
 
 SEC("lsm/inode_setxattr")
 int BPF_PROG(weir_setxattr_6, void *idmap, struct dentry *dentry)
 {
-	WEIR_ANSWER(change_xattr(dentry, WEIR_HOOK_INODE_SETXATTR, WEIR_OP_SETXATTR));
+	WEIR_ANSWER(change_xattr(WEIR_PLAIN(dentry, dentry), WEIR_HOOK_INODE_SETXATTR,
+				 WEIR_OP_SETXATTR));
 }
 
 SEC("lsm/inode_removexattr")
 int BPF_PROG(weir_removexattr_3, void *idmap, struct dentry *dentry)
 {
-	WEIR_ANSWER(change_xattr(dentry, WEIR_HOOK_INODE_REMOVEXATTR, WEIR_OP_REMOVEXATTR));
+	WEIR_ANSWER(change_xattr(WEIR_PLAIN(dentry, dentry), WEIR_HOOK_INODE_REMOVEXATTR,
+				 WEIR_OP_REMOVEXATTR));
 }
 
 SEC("lsm/inode_set_acl")
 int BPF_PROG(weir_set_acl, void *idmap, struct dentry *dentry)
 {
-	WEIR_ANSWER(change_xattr(dentry, WEIR_HOOK_INODE_SET_ACL, WEIR_OP_SETACL));
+	WEIR_ANSWER(
+		change_xattr(WEIR_PLAIN(dentry, dentry), WEIR_HOOK_INODE_SET_ACL, WEIR_OP_SETACL));
 }
 
 SEC("lsm/inode_remove_acl")
 int BPF_PROG(weir_remove_acl, void *idmap, struct dentry *dentry)
 {
-	WEIR_ANSWER(change_xattr(dentry, WEIR_HOOK_INODE_REMOVE_ACL, WEIR_OP_SETACL));
+	WEIR_ANSWER(change_xattr(WEIR_PLAIN(dentry, dentry), WEIR_HOOK_INODE_REMOVE_ACL,
+				 WEIR_OP_SETACL));
 }
 
 /* Commands that read, or that change the descriptor only; anything else needs the rights
@@ -124,19 +123,20 @@ static __always_inline int file_command(struct file *file, __u32 cmd, __u16 hook
 SEC("lsm/file_ioctl")
 int BPF_PROG(weir_file_ioctl, struct file *file, unsigned int cmd)
 {
-	WEIR_ANSWER(file_command(file, cmd, WEIR_HOOK_FILE_IOCTL));
+	WEIR_ANSWER(file_command(WEIR_PLAIN(file, file), cmd, WEIR_HOOK_FILE_IOCTL));
 }
 
 SEC("lsm/file_ioctl_compat")
 int BPF_PROG(weir_file_ioctl_compat, struct file *file, unsigned int cmd)
 {
-	WEIR_ANSWER(file_command(file, cmd, WEIR_HOOK_FILE_IOCTL_COMPAT));
+	WEIR_ANSWER(file_command(WEIR_PLAIN(file, file), cmd, WEIR_HOOK_FILE_IOCTL_COMPAT));
 }
 
 /* file_setattr(2), 6.17, changes by name what the ioctls change through a descriptor. */
 SEC("lsm/inode_file_setattr")
 int BPF_PROG(weir_inode_file_setattr, struct dentry *dentry)
 {
+	dentry = WEIR_PLAIN(dentry, dentry);
 	if (is_nobodys(dentry))
 		return 0;
 	WEIR_ANSWER(weir_one(WEIR_HOOK_INODE_FILE_SETATTR, WEIR_OP_IOCTL, dentry,

@@ -83,40 +83,41 @@ int weir_bind(struct weir_bind *ctx)
 }
 
 /* The caller's newest child, or the caller itself. */
-static __always_inline struct task_struct *subject(__u32 pid)
+static __always_inline __u64 subject(__u32 pid)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
 	struct list_head *last;
 
 	if (pid == 0)
-		return task;
+		return (__u64)task;
 	last = BPF_CORE_READ(task, children.prev);
 	task = (struct task_struct *)((__u64)last -
 				      bpf_core_field_offset(struct task_struct, sibling));
-	return BPF_CORE_READ(task, pid) == pid ? task : 0;
+	return BPF_CORE_READ(task, pid) == pid ? (__u64)task : 0;
 }
 
 SEC("syscall")
 int weir_adopt(struct weir_adopt *ctx)
 {
-	struct task_struct *task = subject(ctx->pid);
+	__u64 key = subject(ctx->pid);
+	struct task_struct *task = (struct task_struct *)key;
 	struct weir_task entry = { .slot = ctx->slot, .role = ctx->role };
 	struct weir_run *run = weir_run_of(ctx->slot);
-	__u64 key = (__u64)task;
 
 	ctx->ret_err = -ESRCH;
-	if (!task || !run)
+	if (!key || !run)
 		return 0;
 	if (ctx->role == WEIR_ROLE_NONE) {
-		bpf_map_delete_elem(&weir_tasks, &key);
+		weir_entry_remove(key);
 		ctx->ret_err = 0;
 		return 0;
 	}
 	entry.tgid = BPF_CORE_READ(task, tgid);
 	entry.pid = BPF_CORE_READ(task, pid);
+	entry.ns_tgid = weir_ns_tgid(task);
 	entry.start_ns = BPF_CORE_READ(task, start_boottime);
 	ctx->ret_err = -ENOSPC;
-	if (bpf_map_update_elem(&weir_tasks, &key, &entry, BPF_ANY))
+	if (weir_entry_add(key, &entry))
 		return 0;
 	if (ctx->role != WEIR_ROLE_COLLECTOR) {
 		__sync_fetch_and_add(&run->live, 1);

@@ -6,22 +6,23 @@ static __always_inline int run_file(struct file *file)
 {
 	struct inode *inode = file->f_inode;
 	struct dentry *dentry = file->f_path.dentry;
+	struct weir_objects objects = { .first = dentry, .inode = inode };
+	struct weir_note *note;
 	struct weir_ask ask;
 
-	if (!weir_enter(&ask, WEIR_HOOK_BPRM_CHECK, WEIR_OP_EXEC) || !ask.member)
-		return 0;
-	ask.note.first = (__u64)dentry;
-	ask.note.inode = (__u64)inode;
+	if (!weir_enter(&ask, WEIR_HOOK_BPRM_CHECK, WEIR_OP_EXEC, 0))
+		return ask.deny;
+	note = &ask.work->note;
 	weir_look(&ask, dentry, WEIR_RIGHT_EXEC, WEIR_EV_BAD_FIRST);
-	if (ask.note.kind != WEIR_KIND_NONE && weir_is_memfd(dentry))
-		ask.note.kind = WEIR_KIND_EXEC_MEMFD;
-	if (ask.note.kind == WEIR_KIND_NONE && ask.run && !(ask.run->flags & WEIR_RUN_DEAD))
-		return weir_pass(&ask);
-	return weir_leave(&ask);
+	if (note->kind != WEIR_KIND_NONE && weir_is_memfd(dentry))
+		note->kind = WEIR_KIND_EXEC_MEMFD;
+	if (note->kind == WEIR_KIND_NONE && !(ask.run->flags & WEIR_RUN_DEAD))
+		return weir_pass(&ask, WEIR_HOOK_BPRM_CHECK);
+	return weir_leave(&ask, &objects);
 }
 
 SEC("lsm/bprm_check_security")
 int BPF_PROG(weir_bprm_check, struct linux_binprm *bprm)
 {
-	WEIR_ANSWER(run_file(bprm->file));
+	WEIR_ANSWER(run_file(WEIR_PLAIN(linux_binprm, bprm)->file));
 }

@@ -5,119 +5,130 @@
  */
 #include "bpf/lib/spec.bpf.h"
 
-#define MINOR(rdev) ((rdev)&0xfffff)
-#define MAJOR(rdev) ((rdev) >> 20)
-
-/* null, zero, full, random, urandom, tty, ptmx, pseudo terminals. */
-static __always_inline bool is_harmless_device(struct inode *inode)
+/* The task that an entry below /proc/PID belongs to, 0 if none. */
+static __always_inline __u64 task_of_proc(struct inode *inode)
 {
-	__u32 major = MAJOR(inode->i_rdev), minor = MINOR(inode->i_rdev);
+	struct proc_inode *proc = container_of(inode, struct proc_inode, vfs_inode);
+	struct pid *pid = BPF_CORE_READ(proc, pid);
+	struct hlist_node *node;
 
-	if ((inode->i_mode & S_IFMT) != S_IFCHR)
-		return false;
-	if (major == 1)
-		return minor == 3 || minor == 5 || minor == 7 || minor == 8 || minor == 9;
-	if (major == 5)
-		return minor == 0 || minor == 2;
-	return major >= 136 && major <= 143;
+	if (!pid)
+		return 0;
+	node = BPF_CORE_READ(pid, tasks[PIDTYPE_PID].first);
+	if (!node)
+		return 0;
+	return (__u64)node - bpf_core_field_offset(struct task_struct, pid_links[PIDTYPE_PID]);
 }
 
 /* An entry below /proc/PID of a process of the same run. */
 static __always_inline bool is_own_proc(struct inode *inode, __u32 slot)
 {
-	struct proc_inode *proc = container_of(inode, struct proc_inode, vfs_inode);
-	struct pid *pid = BPF_CORE_READ(proc, pid);
-	struct hlist_node *node;
+	__u64 task = task_of_proc(inode);
 	struct weir_task *entry;
-	__u64 task;
 
-	if (!pid)
+	if (!task)
 		return false;
-	node = BPF_CORE_READ(pid, tasks[PIDTYPE_PID].first);
-	if (!node)
-		return false;
-	task = (__u64)node - bpf_core_field_offset(struct task_struct, pid_links[PIDTYPE_PID]);
-	entry = bpf_map_lookup_elem(&weir_tasks, &task);
+	entry = weir_entry_of(task);
 	return entry && entry->slot == slot && entry->role != WEIR_ROLE_COLLECTOR;
 }
 
-static __always_inline __u32 device_right(struct weir_ask *ask, struct inode *inode)
+/* Environment or memory map of a collector. 7.2 lets some capabilities read these without a
+ * question to ptrace_access_check (which refuses them without a finding, as here: ps looks at
+ * everybody). They are the entries below /proc/PID that only their owner may read. */
+static __always_inline bool is_collectors(struct inode *inode)
 {
-	__u32 type = inode->i_mode & S_IFMT;
+	struct weir_task *entry;
+	__u64 task;
 
-	if (type == S_IFCHR || type == S_IFBLK)
-		return WEIR_RIGHT_DEVICE;
-	if (type == S_IFIFO)
-		ask->rooted = false;
-	return 0;
+	if (inode->i_sb->s_magic != PROC_MAGIC || inode->i_mode != (S_IFREG | 0400))
+		return false;
+	task = task_of_proc(inode);
+	if (!task)
+		return false;
+	entry = weir_entry_of(task);
+	return entry && entry->role == WEIR_ROLE_COLLECTOR;
 }
 
-/* Rights that using file needs; 0 when no decision is to be made. */
-static __always_inline __u32 rights_of_open(struct weir_ask *ask, struct file *file,
-					    struct inode *inode, __u32 magic)
+/* Rights that using a file needs; 0 when no decision is to be made. */
+static __always_inline __u32 rights_of_open(struct weir_ask *ask, struct inode *inode, __u32 mode)
 {
-	__u32 mode = (__u32)file->f_mode, want = 0;
+	__u32 bits = inode->i_mode, type = bits & S_IFMT, magic = inode->i_sb->s_magic;
+	__u32 flags = ask->work->note.aux, want = 0;
 
-	if (weir_is_private_kind(inode) || is_harmless_device(inode))
+	/* access mode 3 gives neither, but a descriptor for ioctls */
+	if ((mode & FMODE_PATH) || weir_is_harmless(bits, inode->i_rdev, magic))
 		return 0;
-	if ((mode & FMODE_WRITE) || (file->f_flags & O_TRUNC))
+	if ((mode & FMODE_WRITE) || (flags & O_TRUNC))
 		want |= WEIR_RIGHT_WRITE;
-	else if ((inode->i_mode & S_IFMT) == S_IFDIR)
-		return file->f_flags & O_TMPFILE_BIT ? WEIR_RIGHT_CREATE : 0;
+	else if (type == S_IFDIR)
+		return flags & O_TMPFILE_BIT ? WEIR_RIGHT_CREATE : 0;
 	if (mode & FMODE_READ)
 		want |= WEIR_RIGHT_READ;
 	if (magic == PROC_MAGIC &&
-	    (!(want & WEIR_RIGHT_WRITE) || is_own_proc(inode, ask->note.slot)))
+	    (!(want & WEIR_RIGHT_WRITE) || is_own_proc(inode, ask->work->note.slot)))
 		return 0;
-	/* access mode 3 gives neither, but a descriptor for ioctls */
-	return mode & FMODE_PATH ? 0 : want | device_right(ask, inode);
+	if (type == S_IFCHR || type == S_IFBLK)
+		want |= WEIR_RIGHT_DEVICE;
+	if (type == S_IFIFO)
+		ask->work->rooted = 0;
+	return want;
 }
 
+/* objects: the file. What is known is kept in ask->work, where the verifier doesn't follow it. */
+static __always_inline int judge_file(struct weir_ask *ask, struct weir_objects *objects,
+				      __u32 mode, __u16 hook)
+{
+	struct dentry *dentry = objects->first;
+	struct inode *inode = objects->inode;
+	struct weir_work *work = ask->work;
+
+	work->want = weir_is_memfd(dentry) ? 0 : rights_of_open(ask, inode, mode);
+	asm volatile("" ::: "memory");
+	if (!work->want) {
+		/* a record all the same if a creation is to be taken back */
+		work->note.op = WEIR_OP_NONE;
+		return work->existed ? weir_leave(ask, objects) : weir_pass(ask, hook);
+	}
+	if (work->want == WEIR_RIGHT_READ && hook == WEIR_HOOK_FILE_OPEN)
+		work->note.op = WEIR_OP_READ;
+	if ((work->note.aux & O_TMPFILE_BIT) && (inode->i_mode & S_IFMT) != S_IFDIR) {
+		work->want |= WEIR_RIGHT_CREATE;
+		work->note.op = WEIR_OP_TMPFILE;
+		objects->first = dentry->d_parent;
+		objects->inode = 0;
+	}
+	weir_look(ask, dentry, work->want, WEIR_EV_BAD_FIRST);
+	/* allowed reads are no mutation */
+	if (ask->member && work->want == WEIR_RIGHT_READ && work->note.kind == WEIR_KIND_NONE &&
+	    !work->existed && !(ask->run->flags & WEIR_RUN_DEAD))
+		return weir_pass(ask, hook);
+	return weir_leave(ask, objects);
+}
+
+/* Numbers are read through file as it came: there the processor needs no check. */
 static __always_inline int use_file(struct file *file, __u16 hook, __u16 op)
 {
-	struct inode *inode = file->f_inode;
-	struct dentry *dentry = file->f_path.dentry;
+	struct file *plain = WEIR_PLAIN(file, file);
+	struct weir_objects objects = { .first = plain->f_path.dentry };
+	__u32 mode = (__u32)file->f_mode, flags = file->f_flags;
 	struct weir_ask ask;
-	bool existed = false;
-	__u32 want;
 
-	if (!weir_enter(&ask, hook, op))
-		return 0;
-	if (!ask.member) {
-		if (!((__u32)file->f_mode & FMODE_WRITE))
-			return 0;
-	} else if (weir_is_overlay_layer()) {
-		return weir_pass(&ask);
+	if (!weir_enter(&ask, hook, op, mode & FMODE_WRITE ? objects.first : 0))
+		return ask.deny;
+	objects.inode = plain->f_inode;
+	ask.work->note.aux = flags;
+	if (ask.member) {
+		if (weir_is_overlay_layer(ask.run))
+			return weir_pass(&ask, hook);
+		if (is_collectors(objects.inode)) {
+			weir_pass(&ask, hook);
+			return 1;
+		}
+		ask.member->trunc_inode = flags & O_TRUNC ? (__u64)objects.inode : 0;
+		if (hook == WEIR_HOOK_FILE_OPEN)
+			weir_settle_open(&ask, objects.first, flags);
 	}
-	if (ask.member)
-		ask.member->trunc_inode = file->f_flags & O_TRUNC ? (__u64)inode : 0;
-	if (hook == WEIR_HOOK_FILE_OPEN)
-		existed = weir_settle_open(&ask, dentry, file->f_flags);
-	want = rights_of_open(&ask, file, inode, inode->i_sb->s_magic);
-	if (weir_is_memfd(dentry))
-		want = 0;
-	ask.note.first = (__u64)dentry;
-	ask.note.inode = (__u64)inode;
-	ask.note.aux = file->f_flags;
-	if (!want) {
-		/* a record all the same if a creation is to be taken back */
-		ask.note.op = WEIR_OP_NONE;
-		return existed ? weir_leave(&ask) : weir_pass(&ask);
-	}
-	if (want == WEIR_RIGHT_READ && op == WEIR_OP_WRITE)
-		ask.note.op = WEIR_OP_READ;
-	if (file->f_flags & O_TMPFILE_BIT && (inode->i_mode & S_IFMT) != S_IFDIR) {
-		want |= WEIR_RIGHT_CREATE;
-		ask.note.op = WEIR_OP_TMPFILE;
-		ask.note.first = (__u64)dentry->d_parent;
-		ask.note.inode = 0;
-	}
-	weir_look(&ask, dentry, want, WEIR_EV_BAD_FIRST);
-	/* allowed reads are no mutation */
-	if (want == WEIR_RIGHT_READ && ask.note.kind == WEIR_KIND_NONE && !existed && ask.run &&
-	    !(ask.run->flags & WEIR_RUN_DEAD))
-		return weir_pass(&ask);
-	return weir_leave(&ask);
+	return judge_file(&ask, &objects, mode, hook);
 }
 
 SEC("lsm/file_open")
@@ -127,38 +138,43 @@ int BPF_PROG(weir_file_open, struct file *file)
 	if ((__u32)file->f_mode & FMODE_CREATED) {
 		struct weir_ask ask;
 
-		if (!weir_enter(&ask, WEIR_HOOK_FILE_OPEN, WEIR_OP_CREATE) || !ask.member)
-			return 0;
+		if (!weir_enter(&ask, WEIR_HOOK_FILE_OPEN, WEIR_OP_CREATE, 0))
+			WEIR_ANSWER(ask.deny);
 		ask.member->spec_dentry = 0;
-		return weir_pass(&ask);
+		return weir_pass(&ask, WEIR_HOOK_FILE_OPEN);
 	}
 	WEIR_ANSWER(use_file(file, WEIR_HOOK_FILE_OPEN, WEIR_OP_WRITE));
 }
 
 /* A ring acts for the process that made it: one from outside would act as an outsider. */
-static __always_inline bool is_foreign_ring(struct file *file, struct weir_ask *ask)
+static __always_inline bool is_ring(struct file *file)
 {
+	struct file *plain = WEIR_PLAIN(file, file);
 	char name[8] = {};
 
-	if (file->f_inode->i_sb->s_magic != ANON_INODE_MAGIC ||
-	    bpf_probe_read_kernel(name, sizeof(name), file->f_path.dentry->d_name.name) ||
-	    name[0] != '[' || name[1] != 'i' || name[2] != 'o' || name[3] != '_')
-		return false;
-	return weir_enter(ask, WEIR_HOOK_FILE_RECEIVE, WEIR_OP_RECEIVE) && ask->member;
+	return plain->f_inode->i_sb->s_magic == ANON_INODE_MAGIC &&
+	       bpf_probe_read_kernel(name, sizeof(name), plain->f_path.dentry->d_name.name) == 0 &&
+	       name[0] == '[' && name[1] == 'i' && name[2] == 'o' && name[3] == '_';
+}
+
+static __always_inline int receive_ring(struct file *file)
+{
+	struct file *plain = WEIR_PLAIN(file, file);
+	struct weir_objects objects = { .first = plain->f_path.dentry, .inode = plain->f_inode };
+	struct weir_ask ask;
+
+	if (!weir_enter(&ask, WEIR_HOOK_FILE_RECEIVE, WEIR_OP_RECEIVE, 0))
+		return ask.deny;
+	ask.work->note.kind = WEIR_KIND_IPC;
+	ask.work->note.flags |= WEIR_EV_BAD_FIRST;
+	return weir_leave(&ask, &objects);
 }
 
 SEC("lsm/file_receive")
 int BPF_PROG(weir_file_receive, struct file *file)
 {
-	struct weir_ask ask;
-
-	if (is_foreign_ring(file, &ask)) {
-		ask.note.kind = WEIR_KIND_IPC;
-		ask.note.first = (__u64)file->f_path.dentry;
-		ask.note.inode = (__u64)file->f_inode;
-		ask.note.flags |= WEIR_EV_BAD_FIRST;
-		WEIR_ANSWER(weir_leave(&ask));
-	}
+	if (is_ring(file))
+		WEIR_ANSWER(receive_ring(file));
 	WEIR_ANSWER(use_file(file, WEIR_HOOK_FILE_RECEIVE, WEIR_OP_RECEIVE));
 }
 
@@ -167,7 +183,7 @@ static __always_inline bool is_own_object(struct weir_ask *ask, struct dentry *d
 					  struct inode *inode)
 {
 	if (inode->i_sb->s_magic == PROC_MAGIC)
-		return is_own_proc(inode, ask->note.slot);
+		return is_own_proc(inode, ask->work->note.slot);
 	return weir_is_memfd(dentry);
 }
 
@@ -175,27 +191,28 @@ static __always_inline bool is_own_object(struct weir_ask *ask, struct dentry *d
  * told twice. */
 static __always_inline int truncate_at(struct dentry *dentry, struct inode *inode, __u16 hook)
 {
+	struct weir_objects objects = { .first = dentry };
 	struct weir_ask ask;
-	bool opened;
+	bool opened = false;
 
-	if (!weir_enter(&ask, hook, WEIR_OP_TRUNCATE))
-		return 0;
-	if (ask.member && (weir_is_overlay_layer() || is_own_object(&ask, dentry, inode)))
-		return weir_pass(&ask);
-	ask.note.first = (__u64)dentry;
+	if (!weir_enter(&ask, hook, WEIR_OP_TRUNCATE, dentry))
+		return ask.deny;
+	if (ask.member && (weir_is_overlay_layer(ask.run) || is_own_object(&ask, dentry, inode)))
+		return weir_pass(&ask, hook);
 	weir_look(&ask, dentry, WEIR_RIGHT_WRITE, WEIR_EV_BAD_FIRST);
-	opened = ask.member && ask.member->trunc_inode == (__u64)inode;
-	if (ask.member)
+	if (ask.member) {
+		opened = ask.member->trunc_inode == (__u64)inode;
 		ask.member->trunc_inode = 0;
+	}
 	if (opened && !weir_refuses(&ask))
-		return weir_pass(&ask);
-	return weir_leave(&ask);
+		return weir_pass(&ask, hook);
+	return weir_leave(&ask, &objects);
 }
 
 SEC("lsm/path_truncate")
 int BPF_PROG(weir_path_truncate, struct path *path)
 {
-	struct dentry *dentry = path->dentry;
+	struct dentry *dentry = WEIR_PLAIN(path, path)->dentry;
 
 	WEIR_ANSWER(truncate_at(dentry, dentry->d_inode, WEIR_HOOK_PATH_TRUNCATE));
 }
@@ -203,5 +220,6 @@ int BPF_PROG(weir_path_truncate, struct path *path)
 SEC("lsm/file_truncate")
 int BPF_PROG(weir_file_truncate, struct file *file)
 {
+	file = WEIR_PLAIN(file, file);
 	WEIR_ANSWER(truncate_at(file->f_path.dentry, file->f_inode, WEIR_HOOK_FILE_TRUNCATE));
 }

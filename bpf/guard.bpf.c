@@ -5,17 +5,19 @@
  */
 #include "bpf/lib/decide.bpf.h"
 
-/* A member acted on the guarded thing: latch, record, refuse. */
+/* A member acted on the guarded thing: latch, record, refuse. May run in an interrupt. */
 static __always_inline int refuse_member(__u16 hook, __u16 op, __u16 kind, __u32 aux)
 {
+	struct weir_objects objects = {};
 	struct weir_ask ask;
 
-	if (!weir_enter(&ask, hook, op) || !ask.member)
-		return 0;
-	ask.note.kind = kind;
-	ask.note.aux = aux;
-	ask.note.flags |= WEIR_EV_BAD_FIRST;
-	return weir_leave(&ask) || (ask.run && ask.run->mode != WEIR_MODE_OFF);
+	if (!weir_enter_aside(&ask, hook, op))
+		return ask.deny;
+	ask.work->note.kind = kind;
+	ask.work->note.aux = aux;
+	ask.work->note.flags |= WEIR_EV_BAD_FIRST;
+	weir_leave(&ask, &objects);
+	return ask.run->mode != WEIR_MODE_OFF;
 }
 
 static __always_inline bool is_collector(struct task_struct *task)
@@ -39,23 +41,35 @@ int BPF_PROG(weir_task_kill, struct task_struct *target, struct kernel_siginfo *
 	WEIR_ANSWER(refuse_member(WEIR_HOOK_TASK_KILL, WEIR_OP_SIGNAL, WEIR_KIND_TAMPER, sig));
 }
 
+/* The file that a process runs. */
+static __always_inline struct dentry *program_of(struct task_struct *task)
+{
+	struct mm_struct *mm = WEIR_PLAIN(task_struct, task)->mm;
+	struct file *file;
+
+	if (!mm)
+		return 0;
+	file = mm->exe_file;
+	return file ? file->f_path.dentry : 0;
+}
+
 /* Reading or writing another process (ptrace, /proc/PID/mem, process_vm_*, pidfd_getfd):
  * allowed among members, a finding against anybody else. The object is the program that
  * the target runs. */
 static __always_inline int attach_to(struct task_struct *target)
 {
 	struct weir_task *entry = weir_task_of(target);
+	struct weir_objects objects = { .first = program_of(target) };
 	struct weir_ask ask;
 
-	if (!weir_enter(&ask, WEIR_HOOK_PTRACE, WEIR_OP_PTRACE) || !ask.member)
-		return 0;
-	if (entry && entry->role != WEIR_ROLE_COLLECTOR && entry->slot == ask.note.slot)
-		return weir_pass(&ask);
-	ask.note.kind = WEIR_KIND_MEMORY_ACCESS;
-	ask.note.first = (__u64)BPF_CORE_READ(target, mm, exe_file, f_path.dentry);
-	ask.note.aux = target->tgid;
-	ask.note.flags |= WEIR_EV_BAD_FIRST;
-	return weir_leave(&ask);
+	if (!weir_enter(&ask, WEIR_HOOK_PTRACE, WEIR_OP_PTRACE, 0))
+		return ask.deny;
+	if (entry && entry->role != WEIR_ROLE_COLLECTOR && entry->slot == ask.work->note.slot)
+		return weir_pass(&ask, WEIR_HOOK_PTRACE);
+	ask.work->note.kind = WEIR_KIND_MEMORY_ACCESS;
+	ask.work->note.aux = target->tgid;
+	ask.work->note.flags |= WEIR_EV_BAD_FIRST;
+	return weir_leave(&ask, &objects);
 }
 
 SEC("lsm/ptrace_access_check")
@@ -66,6 +80,7 @@ int BPF_PROG(weir_ptrace, struct task_struct *target, unsigned int mode)
 		if (mode & PTRACE_MODE_ATTACH)
 			WEIR_ANSWER(refuse_member(WEIR_HOOK_PTRACE, WEIR_OP_PTRACE,
 						  WEIR_KIND_TAMPER, target->tgid));
+		/* a run is active, else there were no collector */
 		if (!weir_member())
 			return 0;
 		asm volatile("" ::: "memory");
@@ -107,10 +122,9 @@ int BPF_PROG(weir_task_setrlimit, struct task_struct *target, unsigned int resou
 SEC("cgroup/sysctl")
 int weir_sysctl(struct bpf_sysctl *ctx)
 {
-	struct weir_host *host = weir_host_state();
 	__u64 name[4] = {};
 
-	if (!ctx->write || !host || host->runs == 0)
+	if (!ctx->write || weir_state->host.runs == 0)
 		return 1;
 	if (bpf_sysctl_get_name(ctx, (char *)name, sizeof(name), 0) <= 0)
 		return 1;

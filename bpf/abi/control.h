@@ -62,22 +62,46 @@ enum weir_name_class {
 	X("info") X("alternates")
 /* clang-format on */
 
-/*
- * FNV-1a, 64 bit, over at most WEIR_CTLNAME_MAX bytes, letters folded to lower case.
- * A collision can only make a name a control name, that is, deny more.
- * Source: Fowler, Noll, Vo; draft-eastlake-fnv.
- */
 /* Stands for "*" in the hashes of places below .git. */
 #define WEIR_NAME_ANY 0x2aull
 
+/* FNV-1a's constants, 64 bit. Source: Fowler, Noll, Vo; draft-eastlake-fnv. */
 #define WEIR_FNV_BASIS 0xcbf29ce484222325ull
 #define WEIR_FNV_PRIME 0x100000001b3ull
 
+/*
+ * Names are hashed in words of 8 bytes, the last one filled up with zeros, which no name holds:
+ * a loop over bytes would cost the programs a branch for each. Control names start from
+ * WEIR_FNV_BASIS, folded to lower case: a collision can only make a name a control name, that
+ * is, deny more. Names of rules start from the host's secret seed, so that nobody can look for
+ * a name that passes for another.
+ */
+static inline __u64 weir_hash_word(__u64 hash, __u64 word)
+{
+	hash = (hash ^ word) * 0x9e3779b97f4a7c15ull;
+	return hash ^ hash >> 32;
+}
+
+/* One byte of an FNV-1a hash, folded to lower case: for tables of user space. */
 static inline __u64 weir_fold_step(__u64 hash, unsigned char byte)
 {
 	if (byte >= 'A' && byte <= 'Z')
 		byte |= 0x20;
 	return (hash ^ byte) * WEIR_FNV_PRIME;
+}
+
+#define WEIR_EACH_BYTE(byte) (0x0101010101010101ull * (byte))
+
+/* Sets bit 5 of each byte that is an ASCII capital, without a branch: adding to the lower seven
+ * bits carries into the eighth from a given letter on. */
+static inline __u64 weir_fold_word(__u64 word)
+{
+	__u64 seven = word & WEIR_EACH_BYTE(0x7f);
+	__u64 from_a = seven + WEIR_EACH_BYTE(0x80 - 'A');
+	__u64 after_z = seven + WEIR_EACH_BYTE(0x7f - 'Z');
+	__u64 capital = (from_a ^ after_z) & ~word & WEIR_EACH_BYTE(0x80);
+
+	return word | capital >> 2;
 }
 
 #endif

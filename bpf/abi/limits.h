@@ -42,8 +42,17 @@
  * holds at most one, so this is the number of programs that can be preempted inside. */
 #define WEIR_SCRATCH_MAX 64
 
-/* Slots of the bloom array: 16 for each of 100,000 rules, rounded up to a power of two. */
-#define WEIR_BLOOM_BITS 21
+/* Words of working memory in the entry of each member; the programs assert that they fit. */
+#define WEIR_WORK_WORDS 16
+
+/* Cells that count members by the hash of their address. A cell of 0 proves that a task is no
+ * member, which is what almost every look-up on a host asks; with all members alive there are
+ * two in a cell. */
+#define WEIR_CROWD_BITS 14
+#define WEIR_CROWD_SIZE (1u << WEIR_CROWD_BITS)
+
+/* Bytes of the bloom array: ten for each of 100,000 rules, rounded up to a power of two. */
+#define WEIR_BLOOM_BITS 20
 #define WEIR_BLOOM_SIZE (1u << WEIR_BLOOM_BITS)
 
 /* Longest control name that is compared (".gitlab-ci.yml" has 14). */

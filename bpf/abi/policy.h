@@ -46,11 +46,16 @@ enum weir_right {
 /* Rules of this pseudo slot hold for every task on the host; their id is the run's slot. */
 #define WEIR_SLOT_SEAL 0xffffffffu
 
-/* Bit of an inode number in the bloom array (Fibonacci hashing: 2^64 / golden ratio). */
-static inline __u32 weir_bloom_bit(__u64 ino, __u32 salt)
+/* Fibonacci hashing: the uppermost bits of number * (2^64 / golden ratio). */
+static inline __u32 weir_spread(__u64 number, __u32 bits)
 {
-	return (__u32)(((2 * ino + salt) * 0x9e3779b97f4a7c15ull) >> (64 - WEIR_BLOOM_BITS));
+	return (__u32)((number * 0x9e3779b97f4a7c15ull) >> (64 - bits));
 }
+
+/* Each inode number has a byte in the bloom array. Bits: it may have a rule; it may be a
+ * directory with a named rule. */
+#define WEIR_BLOOM_RULE 1u
+#define WEIR_BLOOM_NAMED 2u
 
 struct weir_objkey {
 	__u64 inode; /* address, pinned by an O_PATH descriptor of the collector */
@@ -70,7 +75,7 @@ struct weir_rule {
 };
 WEIR_ASSERT_SIZE(struct weir_rule, 16);
 
-/* A name below a directory: hash is weir_name_hash() of the name's bytes. */
+/* A name below a directory: hash is weir_hash_word() over its bytes, from the host's seed. */
 struct weir_namekey {
 	struct weir_objkey dir;
 	__u64 hash;
@@ -105,9 +110,11 @@ struct weir_task {
 	__u64 spec_name;
 	__u64 spec_stamp; /* of the place, before */
 	__u32 spec_kind;
-	__u32 pad;
+	__u32 ns_tgid; /* as the process sees itself */
+	/* the decision about what the task is doing (struct weir_work of bpf/lib/decide.bpf.h) */
+	__u64 work[WEIR_WORK_WORDS];
 };
-WEIR_ASSERT_SIZE(struct weir_task, 72);
+WEIR_ASSERT_SIZE(struct weir_task, 72 + 8 * WEIR_WORK_WORDS);
 
 /* One inode for as long as it exists, also when memory forgets it in between. */
 struct weir_linkkey {
@@ -131,10 +138,11 @@ struct weir_host {
 	__u32 watched; /* watched or sealed trees */
 	__u32 dev[4];  /* superblock devices that hold them */
 	__u32 wide;    /* trees whose device found no room: every device counts */
-	__u32 pad;     /* stays 0 */
+	__u32 trouble; /* WEIR_TROUBLE_SCRATCH: an outsider could not be judged; concerns all runs */
+	__u64 seed;    /* of the hashes of names */
 };
 #define WEIR_WATCH_MAX 4
-WEIR_ASSERT_SIZE(struct weir_host, 32);
+WEIR_ASSERT_SIZE(struct weir_host, 40);
 
 enum weir_mode {
 	WEIR_MODE_OFF = 0,
@@ -165,9 +173,13 @@ struct weir_run {
 	__u64 live;	 /* members that have not exited */
 	__u64 members;	 /* members there have been */
 	__u64 latch[32]; /* findings by kind, counted before they are written */
+	/* the rule that most walks end at, the workspace's: its inode's address, as in
+	 * weir_objkey, saves the look-up; 0: none */
+	__u64 home;
+	struct weir_rule home_rule;
 	struct weir_hookstat hooks[64];
 };
-WEIR_ASSERT_SIZE(struct weir_run, 2344);
+WEIR_ASSERT_SIZE(struct weir_run, 2368);
 _Static_assert(WEIR_KIND_COUNT <= 32 && WEIR_HOOK_COUNT <= 64,
 	       "ABI: run state holds all kinds and hooks");
 

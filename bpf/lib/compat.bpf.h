@@ -106,6 +106,23 @@ static __always_inline __u64 weir_ctime(struct inode *inode)
 	       BPF_CORE_READ(in, i_ctime.tv_nsec);
 }
 
+/* 6.2 and later trust some pointers more than others, and search all of the kernel's types for
+ * each field that is read through a trusted one: 2 million instructions a time before 6.19.
+ * Nothing here needs the trust, so arguments of hooks are taken as what 6.1 knew. */
+enum special_kfunc_type___weir {
+	KF_bpf_rdonly_cast___weir,
+};
+extern void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __ksym __weak;
+
+static __always_inline void *weir_plain(const void *object, __u32 type)
+{
+	if (bpf_core_enum_value_exists(enum special_kfunc_type___weir, KF_bpf_rdonly_cast___weir))
+		return bpf_rdonly_cast(object, type);
+	return (void *)object;
+}
+#define WEIR_PLAIN(type, object) \
+	((struct type *)weir_plain(object, bpf_core_type_id_kernel(struct type)))
+
 /* A memfd: on a tmpfs or hugetlbfs that is mounted nowhere, below no directory. */
 static __always_inline bool weir_is_memfd(struct dentry *dentry)
 {
@@ -113,20 +130,6 @@ static __always_inline bool weir_is_memfd(struct dentry *dentry)
 
 	return dentry->d_parent == dentry && dentry != sb->s_root &&
 	       (sb->s_magic == TMPFS_MAGIC || sb->s_magic == HUGETLBFS_MAGIC);
-}
-
-/* Kinds of their own: not files of a tree, and harmless in themselves. */
-static __always_inline bool weir_is_private_kind(struct inode *inode)
-{
-	switch (inode->i_sb->s_magic) {
-	case PIPEFS_MAGIC:
-	case SOCKFS_MAGIC:
-	case ANON_INODE_MAGIC:
-	case PIDFS_MAGIC:
-	case NSFS_MAGIC:
-		return true;
-	}
-	return (inode->i_mode & S_IFMT) == S_IFSOCK;
 }
 
 /* First byte of a short name. For a name of 32 bytes or more it may be anything. */

@@ -14,59 +14,148 @@
 #ifndef WEIR_LIB_DECIDE_H
 #define WEIR_LIB_DECIDE_H
 
-#include "bpf/lib/emit.bpf.h"
+#include "bpf/lib/record.bpf.h"
 #include "bpf/lib/walk.bpf.h"
+
+/* What is known so far. Lies in a map, where the verifier does not follow its values: in the
+ * entry of the member that acts (only the task itself gets there), else in a claimed buffer. */
+struct weir_work {
+	struct weir_note note;
+	struct weir_where where;
+	__u32 slot;	       /* whose rules hold */
+	__u32 want;	       /* rights, of the object looked at */
+	__u32 mutations;       /* rights for which names matter */
+	__u32 existed;	       /* a creation is taken back with this open */
+	__u32 rooted;	       /* default rights apply where no rule does */
+	__u32 control;	       /* WHERE_ABOVE as well if a directory or a link comes or goes */
+} __attribute__((aligned(8))); /* set to zero in words */
+_Static_assert(sizeof(struct weir_work) <= 8 * WEIR_WORK_WORDS, "work fits into an entry");
 
 struct weir_ask {
 	struct weir_task *member; /* NULL: an outsider in a watched tree */
 	struct weir_run *run;
-	struct weir_note note;
-	bool rooted;   /* default rights apply where no rule does */
-	__u32 control; /* WHERE_ABOVE as well if a directory or a link comes or goes */
+	struct weir_work *work;
+	struct weir_scratch_buf *desk; /* what was claimed for work, NULL for a member */
+	bool deny;		       /* the answer where there is nothing to decide */
 };
 
-/*
- * Begins a decision. Returns false when the operation is nobody's business: an outsider
- * while nothing is watched, or an overlay at work below a decision made already.
- */
-static __always_inline bool weir_enter(struct weir_ask *ask, __u16 hook, __u16 op)
+static __always_inline bool weir_dev_watched(struct weir_host *host, __u32 dev)
 {
-	struct weir_host *host = weir_host_state();
+	return host->wide || dev == host->dev[0] || dev == host->dev[1] || dev == host->dev[2] ||
+	       dev == host->dev[3];
+}
 
-	__builtin_memset(ask, 0, sizeof(*ask));
-	if (!host || host->runs == 0)
+static __always_inline void weir_begin(struct weir_ask *ask, void *work, __u16 hook, __u16 op)
+{
+	ask->work = work;
+	__builtin_memset(ask->work, 0, sizeof(*ask->work));
+	ask->work->note.hook = hook;
+	ask->work->note.op = op;
+	ask->work->rooted = 1;
+	ask->work->control = WHERE_CONTROL;
+}
+
+/* An outsider's change on a device that holds a watched tree. */
+static __always_inline bool weir_enter_outsider(struct weir_ask *ask, struct weir_host *host,
+						__u16 hook, __u16 op)
+{
+	ask->desk = weir_claim();
+	if (!ask->desk) {
+		__sync_fetch_and_or(&host->trouble, WEIR_TROUBLE_SCRATCH);
 		return false;
-	ask->member = weir_member();
-	ask->note.hook = hook;
-	ask->note.op = op;
-	ask->rooted = true;
-	ask->control = WHERE_CONTROL;
-	if (!ask->member)
-		return host->watched != 0;
-	ask->note.slot = ask->member->slot;
-	ask->run = weir_run_of(ask->note.slot);
-	if (ask->run)
-		__sync_fetch_and_add(&weir_stat_of(ask->run, hook)->seen, 1);
+	}
+	weir_begin(ask, ask->desk->work, hook, op);
+	ask->work->slot = WEIR_SLOT_SEAL;
 	return true;
 }
 
-/* Ends a decision that needs no record. Always allows. */
-static __always_inline int weir_pass(struct weir_ask *ask)
+static __always_inline void weir_begin_member(struct weir_ask *ask, void *work, __u16 hook,
+					      __u16 op)
 {
-	if (ask->run)
-		__sync_fetch_and_add(&weir_stat_of(ask->run, ask->note.hook)->aggregated, 1);
+	weir_begin(ask, work, hook, op);
+	ask->work->slot = ask->work->note.slot = ask->member->slot;
+	ask->work->mutations = WEIR_RIGHTS_MUTATE | WEIR_RIGHT_DEVICE;
+}
+
+static __always_inline bool weir_enter_member(struct weir_ask *ask, __u16 hook)
+{
+	__u32 slot = ask->member->slot;
+
+	ask->run = weir_run_of(slot);
+	if (!ask->run) {
+		ask->deny = true;
+		return false;
+	}
+	__sync_fetch_and_add(&weir_stat_of(ask->run, hook)->seen, 1);
+	return true;
+}
+
+/*
+ * Begins a decision. Returns false when the operation is nobody's business; the answer is
+ * then ask->deny. place: where a change by an outsider would be a foreign write, NULL: not
+ * a change.
+ */
+static __always_inline bool weir_enter(struct weir_ask *ask, __u16 hook, __u16 op,
+				       struct dentry *place)
+{
+	struct weir_host *host = &weir_state->host;
+
+	__builtin_memset(ask, 0, sizeof(*ask));
+	if (host->runs == 0)
+		return false;
+	ask->member = weir_member();
+	if (!ask->member) {
+		if (!place || !host->watched || !weir_dev_watched(host, place->d_sb->s_dev))
+			return false;
+		return weir_enter_outsider(ask, host, hook, op);
+	}
+	if (!weir_enter_member(ask, hook))
+		return false;
+	weir_begin_member(ask, ask->member->work, hook, op);
+	return true;
+}
+
+/* The same for hooks that can be called from an interrupt: the member may be in the middle of
+ * another decision. */
+static __always_inline bool weir_enter_aside(struct weir_ask *ask, __u16 hook, __u16 op)
+{
+	struct weir_host *host = &weir_state->host;
+
+	__builtin_memset(ask, 0, sizeof(*ask));
+	if (host->runs == 0)
+		return false;
+	ask->member = weir_member();
+	if (!ask->member || !weir_enter_member(ask, hook))
+		return false;
+	ask->desk = weir_claim();
+	if (!ask->desk) {
+		ask->deny = weir_lost(ask->run, hook, WEIR_TROUBLE_SCRATCH);
+		return false;
+	}
+	weir_begin_member(ask, ask->desk->work, hook, op);
+	return true;
+}
+
+static __always_inline void weir_end(struct weir_ask *ask)
+{
+	if (ask->desk)
+		weir_release(ask->desk);
+}
+
+/* Ends a decision that needs no record. Always allows. */
+static __always_inline int weir_pass(struct weir_ask *ask, __u16 hook)
+{
+	if (ask->member)
+		__sync_fetch_and_add(&weir_stat_of(ask->run, hook)->aggregated, 1);
+	weir_end(ask);
 	return 0;
 }
 
-static __always_inline bool weir_dev_watched(__u32 dev)
-{
-	struct weir_host *host = weir_host_state();
-
-	if (!host || host->wide)
-		return true;
-	return dev == host->dev[0] || dev == host->dev[1] || dev == host->dev[2] ||
-	       dev == host->dev[3];
-}
+/* A file system whose files are the kernel's switches. */
+bool weir_is_kernel_fs(__u32 magic);
+/* A file of a kind of its own (pipe, socket, descriptor of the kernel's), or a device that
+ * does no harm. */
+bool weir_is_harmless(__u32 mode, __u32 rdev, __u32 magic);
 
 /* Kind of finding for a missing right, from where the object lives. */
 static __always_inline __u16 weir_kind_at(struct weir_where *where, __u32 magic, __u32 missing)
@@ -79,30 +168,19 @@ static __always_inline __u16 weir_kind_at(struct weir_where *where, __u32 magic,
 		return WEIR_KIND_EXEC_NEW_BINARY;
 	if ((missing & WEIR_RIGHT_READ) && (where->rule.flags & WEIR_RULE_CREDENTIAL))
 		return WEIR_KIND_CREDENTIAL_READ;
-	switch (magic) {
-	case PROC_MAGIC:
-	case SYSFS_MAGIC:
-	case CGROUP_MAGIC:
-	case CGROUP2_MAGIC:
-	case DEBUGFS_MAGIC:
-	case TRACEFS_MAGIC:
-	case SECURITYFS_MAGIC:
-	case BINFMTFS_MAGIC:
-	case CONFIGFS_MAGIC:
-		return WEIR_KIND_KERNEL_TUNABLE;
-	case BPF_FS_MAGIC:
+	if (magic == BPF_FS_MAGIC)
 		return WEIR_KIND_TAMPER;
-	}
+	if (weir_is_kernel_fs(magic))
+		return WEIR_KIND_KERNEL_TUNABLE;
 	return WEIR_KIND_FILE_OUTSIDE;
 }
 
 /* Default rights, for objects on file systems that were there when the run started. */
-static __always_inline __u32 weir_default_rights(struct weir_ask *ask, struct weir_where *where,
-						 __u32 dev)
+static __always_inline __u32 weir_default_rights(struct weir_ask *ask, struct weir_where *where)
 {
-	struct weir_sbkey key = { .dev = dev, .slot = ask->note.slot };
+	struct weir_sbkey key = { .dev = where->dev, .slot = where->slot };
 
-	if (!ask->run || !ask->rooted || (where->flags & (WHERE_DISCONNECTED | WHERE_TOO_DEEP)))
+	if (!ask->work->rooted || (where->flags & (WHERE_DISCONNECTED | WHERE_TOO_DEEP)))
 		return 0;
 	if (!bpf_map_lookup_elem(&weir_supers, &key))
 		return 0;
@@ -110,8 +188,7 @@ static __always_inline __u32 weir_default_rights(struct weir_ask *ask, struct we
 }
 
 /* Names that the run did not make give no right to change the object behind them. */
-static __always_inline bool weir_foreign_links(struct weir_ask *ask, struct weir_where *where,
-					       struct dentry *dentry)
+static __always_inline bool weir_foreign_links(struct weir_where *where, struct dentry *dentry)
 {
 	struct inode *inode = dentry->d_inode;
 	struct weir_linkkey key;
@@ -122,153 +199,157 @@ static __always_inline bool weir_foreign_links(struct weir_ask *ask, struct weir
 		return false;
 	weir_link_key(&key, inode);
 	links = bpf_map_lookup_elem(&weir_links, &key);
-	return !links || links->slot != ask->note.slot || inode->i_nlink > links->made + 1;
+	return !links || links->slot != where->slot || inode->i_nlink > links->made + 1;
 }
 
-static __always_inline void weir_look_member(struct weir_ask *ask, struct dentry *dentry,
-					     __u32 want, __u32 bad)
+static __always_inline void weir_judge_member(struct weir_ask *ask, struct dentry *dentry,
+					      __u32 bad)
 {
-	struct super_block *sb = dentry->d_sb;
-	bool mutate = want & (WEIR_RIGHTS_MUTATE | WEIR_RIGHT_DEVICE);
-	struct weir_where where;
-	__u32 have, missing;
+	struct weir_note *note = &ask->work->note;
+	struct weir_where *where = &ask->work->where;
+	__u32 want = ask->work->want, have, missing;
 
-	weir_walk(&where, dentry, ask->note.slot, mutate);
-	have = where.flags & WHERE_FOUND ? where.rule.rights
-					 : weir_default_rights(ask, &where, sb->s_dev);
+	if (where->flags & WHERE_FOUND) {
+		have = where->rule.rights;
+	} else {
+		have = weir_default_rights(ask, where);
+		note->flags |= WEIR_EV_UNMARKED;
+	}
 	/* the canary's place is the canary's alone */
-	if ((where.rule.flags & WEIR_RULE_TAMPER) && ask->member->role != WEIR_ROLE_CANARY)
+	if ((where->rule.flags & WEIR_RULE_TAMPER) && ask->member->role != WEIR_ROLE_CANARY)
 		have = 0;
-	if (!(where.flags & WHERE_FOUND))
-		ask->note.flags |= WEIR_EV_UNMARKED;
-	if (mutate && weir_foreign_links(ask, &where, dentry)) {
-		ask->note.flags |= WEIR_EV_HARDLINK;
+	if (where->names && weir_foreign_links(where, dentry)) {
+		note->flags |= WEIR_EV_HARDLINK;
 		have &= ~(__u32)WEIR_RIGHTS_MUTATE;
 	}
-	if ((want & WEIR_RIGHT_DELETE) && (where.flags & WHERE_FIXED))
+	if (where->flags & WHERE_FIXED)
 		have &= ~(__u32)WEIR_RIGHT_DELETE;
-	if (mutate && (where.flags & ask->control) && !(want & ~have))
+	if ((where->flags & ask->work->control) && !(want & ~have))
 		want |= WEIR_RIGHT_CONTROL;
 	missing = want & ~have;
-	ask->note.want |= want;
+	note->want |= want;
 	if (missing) {
-		ask->note.flags |= bad;
-		if (ask->note.kind == WEIR_KIND_NONE) {
-			ask->note.kind = weir_kind_at(&where, sb->s_magic, missing);
-			ask->note.have = have;
-			ask->note.rule = where.rule.id;
+		note->flags |= bad;
+		if (note->kind == WEIR_KIND_NONE) {
+			note->kind = weir_kind_at(where, dentry->d_sb->s_magic, missing);
+			note->have = have;
+			note->rule = where->rule.id;
 		}
-	} else if (!(ask->note.flags & (WEIR_EV_BAD_FIRST | WEIR_EV_BAD_SECOND))) {
-		ask->note.have = have;
-		ask->note.rule = where.rule.id;
+	} else if (!(note->flags & (WEIR_EV_BAD_FIRST | WEIR_EV_BAD_SECOND))) {
+		note->have = have;
+		note->rule = where->rule.id;
 	}
 }
 
 /* An outsider's change: does it lie in a run's workspace, or in a sealed tree? */
-static __always_inline void weir_look_outsider(struct weir_ask *ask, struct dentry *dentry,
-					       __u32 want)
+static __always_inline void weir_judge_outsider(struct weir_ask *ask)
 {
-	struct super_block *sb = dentry->d_sb;
-	struct weir_where where;
+	struct weir_note *note = &ask->work->note;
+	struct weir_where *where = &ask->work->where;
+	struct weir_run *run;
 
-	if (!(want & WEIR_RIGHTS_MUTATE) || !weir_dev_watched(sb->s_dev))
+	if (!(where->flags & WHERE_FOUND))
 		return;
-	weir_walk(&where, dentry, WEIR_SLOT_SEAL, false);
-	if (!(where.flags & WHERE_FOUND))
-		return;
-	ask->run = weir_run_of(where.rule.id);
+	run = weir_run_of(where->rule.id);
 	/* a seal ends with whoever holds it */
-	if (ask->run && (ask->run->flags & WEIR_RUN_DEAD)) {
-		ask->run = 0;
+	if (!run || (run->flags & WEIR_RUN_DEAD))
 		return;
-	}
-	ask->note.slot = where.rule.id;
-	ask->note.want |= want;
-	ask->note.kind = WEIR_KIND_GATE_RACE;
-	ask->note.flags |= WEIR_EV_OUTSIDER | WEIR_EV_BAD_FIRST;
-	if (where.rule.flags & WEIR_RULE_SEAL)
-		ask->note.flags |= WEIR_EV_SEALED;
+	ask->run = run;
+	note->slot = where->rule.id;
+	note->want |= ask->work->want;
+	note->kind = WEIR_KIND_GATE_RACE;
+	note->flags |= WEIR_EV_OUTSIDER | WEIR_EV_BAD_FIRST;
+	if (where->rule.flags & WEIR_RULE_SEAL)
+		note->flags |= WEIR_EV_SEALED;
 }
 
+/* Has ask the rights want on dentry? bad: what a record says when not. Names are checked for
+ * members that change something. */
 static __always_inline void weir_look(struct weir_ask *ask, struct dentry *dentry, __u32 want,
 				      __u32 bad)
 {
+	ask->work->want = want;
+	/* from here on no constant, which the verifier would follow */
+	asm volatile("" ::: "memory");
+	weir_walk(&ask->work->where, dentry, ask->work->slot,
+		  ask->work->want & ask->work->mutations);
 	if (ask->member)
-		weir_look_member(ask, dentry, want, bad);
+		weir_judge_member(ask, dentry, bad);
 	else
-		weir_look_outsider(ask, dentry, want);
+		weir_judge_outsider(ask);
 }
 
-/* Is the operation to be refused? Every error counts as yes in enforce mode. */
+/* Is the operation to be refused? */
 static __always_inline bool weir_refuses(struct weir_ask *ask)
 {
-	if (ask->note.flags & WEIR_EV_SEALED)
+	__u32 kind = ask->work->note.kind;
+
+	if (ask->work->note.flags & WEIR_EV_SEALED)
 		return true;
 	if (!ask->member)
 		return false;
-	if (!ask->run || (ask->run->flags & WEIR_RUN_DEAD))
+	if (ask->run->flags & WEIR_RUN_DEAD)
 		return true;
-	if (ask->note.kind == WEIR_KIND_NONE)
+	if (kind == WEIR_KIND_NONE)
 		return false;
 	return ask->run->mode == WEIR_MODE_ENFORCE || ask->member->role == WEIR_ROLE_CANARY ||
-	       ask->note.kind == WEIR_KIND_TAMPER || ask->note.kind == WEIR_KIND_BPF;
+	       kind == WEIR_KIND_TAMPER || kind == WEIR_KIND_BPF;
 }
 
-static __always_inline void weir_latch(struct weir_ask *ask)
+static __always_inline void weir_latch(struct weir_run *run, struct weir_note *note)
 {
-	if (ask->note.flags & WEIR_EV_CANARY)
+	if (note->flags & WEIR_EV_CANARY)
 		return;
-	if (ask->run->mode == WEIR_MODE_TRACE && ask->note.kind != WEIR_KIND_TAMPER &&
-	    ask->note.kind != WEIR_KIND_BPF)
+	if (run->mode == WEIR_MODE_TRACE && note->kind != WEIR_KIND_TAMPER &&
+	    note->kind != WEIR_KIND_BPF)
 		return;
-	ask->note.flags |= WEIR_EV_FINDING;
-	__sync_fetch_and_add(&ask->run->latch[ask->note.kind & 31], 1);
+	note->flags |= WEIR_EV_FINDING;
+	__sync_fetch_and_add(&run->latch[note->kind & 31], 1);
 }
 
 /*
- * Latches and records. Returns 0 to allow, 1 to deny. The caller turns that into an
- * errno with WEIR_ANSWER, because newer verifiers want to see the constant.
+ * Ends a decision: latches, and records. Returns 0 to allow, 1 to deny. The caller turns that
+ * into an errno with WEIR_ANSWER, because newer verifiers want to see the constant.
  */
-static __always_inline int weir_leave(struct weir_ask *ask)
+static __always_inline int weir_leave(struct weir_ask *ask, struct weir_objects *objects)
 {
-	bool refuse;
-	int lost;
+	struct weir_note *note = &ask->work->note;
 
-	if (!ask->member) {
-		if (ask->note.kind == WEIR_KIND_NONE)
-			return 0;
-		if (ask->run)
-			__sync_fetch_and_add(&weir_stat_of(ask->run, ask->note.hook)->seen, 1);
+	if (!ask->run) {
+		weir_end(ask);
+		return 0;
 	}
-	refuse = weir_refuses(ask);
-	if (!ask->run)
-		return refuse;
-	if (ask->member && ask->member->role == WEIR_ROLE_CANARY)
-		ask->note.flags |= WEIR_EV_CANARY;
-	if (ask->note.kind != WEIR_KIND_NONE)
-		weir_latch(ask);
-	ask->note.outcome = refuse ? WEIR_OUTCOME_DENIED : WEIR_OUTCOME_PASSED;
-	lost = weir_emit_op(&ask->note);
-	if (lost && ask->member && (ask->run->flags & WEIR_RUN_LOSSLESS))
-		return 1;
-	return refuse;
+	note->outcome = weir_refuses(ask) ? WEIR_OUTCOME_DENIED : WEIR_OUTCOME_PASSED;
+	if (!ask->member)
+		__sync_fetch_and_add(&weir_stat_of(ask->run, note->hook)->seen, 1);
+	else if (ask->member->role == WEIR_ROLE_CANARY)
+		note->flags |= WEIR_EV_CANARY;
+	if (note->kind != WEIR_KIND_NONE)
+		weir_latch(ask->run, note);
+	asm volatile("" ::: "memory");
+	if (weir_emit_op(ask->run, note, ask->member, objects) && ask->member &&
+	    (ask->run->flags & WEIR_RUN_LOSSLESS))
+		note->outcome = WEIR_OUTCOME_DENIED;
+	ask->deny = note->outcome == WEIR_OUTCOME_DENIED;
+	weir_end(ask);
+	return ask->deny;
 }
 
-/* One record for a plain operation on one object. control: see struct weir_ask. */
+/* One record for a plain operation on one object. control: see struct weir_work. */
 static __always_inline int weir_one_of(__u16 hook, __u16 op, struct dentry *dentry, __u32 want,
 				       __u32 aux, __u32 control)
 {
+	struct weir_objects objects = { .first = dentry };
 	struct weir_ask ask;
 
-	if (!weir_enter(&ask, hook, op))
-		return 0;
-	if (ask.member && weir_is_overlay_layer())
-		return weir_pass(&ask);
-	ask.note.first = (__u64)dentry;
-	ask.note.aux = aux;
-	ask.control = control;
+	if (!weir_enter(&ask, hook, op, dentry))
+		return ask.deny;
+	if (ask.member && weir_is_overlay_layer(ask.run))
+		return weir_pass(&ask, hook);
+	ask.work->note.aux = aux;
+	ask.work->control = control;
 	weir_look(&ask, dentry, want, WEIR_EV_BAD_FIRST);
-	return weir_leave(&ask);
+	return weir_leave(&ask, &objects);
 }
 
 static __always_inline int weir_one(__u16 hook, __u16 op, struct dentry *dentry, __u32 want,

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * All maps, declared once. bpf/maps.bpf.c defines them (with WEIR_DEFINE_MAPS set);
- * every other file sees them as extern and is linked to that one definition.
- */
+/* All maps. */
 #ifndef WEIR_LIB_MAPS_H
 #define WEIR_LIB_MAPS_H
 
@@ -13,13 +10,14 @@
 #include <bpf/bpf_tracing.h>
 
 #include "bpf/abi/control.h"
-#include "bpf/abi/policy.h"
+#include "bpf/abi/state.h"
 
-#ifdef WEIR_DEFINE_MAPS
 #define WEIR_MAP(type, name) struct type name SEC(".maps")
-#else
-#define WEIR_MAP(type, name) extern struct type name SEC(".maps")
-#endif
+
+/* The only variable, so that it is where its section begins. Words, so that the skeleton names
+ * no type of the ABI. */
+__u64 weir_memory[sizeof(struct weir_state) / 8];
+#define weir_state ((struct weir_state *)weir_memory)
 
 /* Who is a member. Written by task_alloc and adopt, deleted by task_free; preallocated,
  * because a look-up must not fail under memory pressure or preemption. Full: fork fails. */
@@ -30,25 +28,6 @@ struct weir_tasks_map {
 	__type(value, struct weir_task);
 };
 WEIR_MAP(weir_tasks_map, weir_tasks);
-
-/* State of each run slot; user space maps it to read counters and latches. */
-struct weir_runs_map {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, WEIR_RUNS_MAX);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__type(key, __u32);
-	__type(value, struct weir_run);
-};
-WEIR_MAP(weir_runs_map, weir_runs);
-
-struct weir_host_map {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__type(key, __u32);
-	__type(value, struct weir_host);
-};
-WEIR_MAP(weir_host_map, weir_host);
 
 /* Rules by object; written by user space only. */
 struct weir_rules_map {
@@ -69,20 +48,6 @@ struct weir_names_map {
 	__type(value, struct weir_rule);
 };
 WEIR_MAP(weir_names_map, weir_names);
-
-/* One bit for each inode number that has a rule or holds a named one. A clear bit saves
- * the hash look-up; a stale set bit only costs one. */
-struct weir_bloom_bits {
-	__u64 word[WEIR_BLOOM_SIZE / 64];
-};
-struct weir_bloom_map {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__type(key, __u32);
-	__type(value, struct weir_bloom_bits);
-};
-WEIR_MAP(weir_bloom_map, weir_bloom);
 
 /* Superblocks that a run knew at its start. */
 struct weir_supers_map {
@@ -121,29 +86,6 @@ struct weir_links_map {
 	__type(value, struct weir_links);
 };
 WEIR_MAP(weir_links_map, weir_links);
-
-/* Event buffers. A program claims one for as long as it composes a record, because a
- * per-CPU buffer would be shared with whoever preempts it. */
-#define WEIR_SCRATCH_DATA (2 * WEIR_PATH_MAX + WEIR_NAME_MAX + 8)
-struct weir_scratch_buf {
-	__u32 busy;
-	__u32 pad;
-	union {
-		struct weir_head head;
-		struct weir_opev op;
-		struct weir_execev exec;
-		struct weir_forkev fork;
-		struct weir_exitev exit;
-		char bytes[sizeof(struct weir_opev) + WEIR_SCRATCH_DATA];
-	};
-};
-struct weir_scratch_map {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, WEIR_SCRATCH_MAX);
-	__type(key, __u32);
-	__type(value, struct weir_scratch_buf);
-};
-WEIR_MAP(weir_scratch_map, weir_scratch);
 
 /* One ring buffer for each active run, put there by its collector. */
 struct weir_ring_inner {

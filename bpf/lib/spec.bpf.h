@@ -26,7 +26,7 @@ static __always_inline __u64 weir_dir_stamp(__u64 dir)
 /* Only an open asks while it walks a path. */
 static __always_inline bool weir_in_open(void)
 {
-	return bpf_get_current_task_btf()->nameidata != 0;
+	return WEIR_PLAIN(task_struct, bpf_get_current_task_btf())->nameidata != 0;
 }
 
 /* Is the remembered name still there, and a symbolic link? Its address may be in use for
@@ -51,18 +51,18 @@ static __always_inline bool weir_spec_is(struct weir_task *member, struct dentry
 }
 
 /* Takes back what the latch counted for a name that existed; the record to come says so. */
-static __always_inline bool weir_take_back(struct weir_ask *ask)
+static __always_inline void weir_take_back(struct weir_ask *ask)
 {
 	struct weir_task *member = ask->member;
 	__u32 kind = member->spec_kind;
 
 	member->spec_dentry = 0;
 	member->spec_kind = 0;
-	if (kind && ask->run)
+	if (kind)
 		__sync_fetch_and_add(&ask->run->latch[kind & 31], -1);
-	ask->note.flags |= WEIR_EV_EXISTED;
-	ask->note.error = kind;
-	return true;
+	ask->work->note.flags |= WEIR_EV_EXISTED;
+	ask->work->note.error = kind;
+	ask->work->existed = 1;
 }
 
 /* A creation is asked about: was the one before a link that led here? */
@@ -75,33 +75,31 @@ static __always_inline void weir_settle_create(struct weir_ask *ask)
 		weir_take_back(ask);
 }
 
-/* dentry is opened, and was not created by this call. Returns true if the name that was
- * judged as a creation existed. */
-static __always_inline bool weir_settle_open(struct weir_ask *ask, struct dentry *dentry,
+/* dentry is opened, and was not created by this call: was it the name that was judged as a
+ * creation? */
+static __always_inline void weir_settle_open(struct weir_ask *ask, struct dentry *dentry,
 					     __u32 open_flags)
 {
 	struct weir_task *member = ask->member;
 
-	if (!member || !member->spec_dentry || !(open_flags & O_CREAT))
-		return false;
+	if (!(open_flags & O_CREAT) || !member->spec_dentry)
+		return;
 	if (!weir_spec_is(member, dentry) && !weir_spec_is_link(member))
-		return false;
+		return;
 	if (weir_dir_stamp(member->spec_parent) != member->spec_stamp)
-		return false;
-	return weir_take_back(ask);
+		return;
+	weir_take_back(ask);
 }
 
 static __always_inline void weir_remember_create(struct weir_ask *ask, struct dentry *dentry)
 {
 	struct weir_task *member = ask->member;
 
-	if (!member)
-		return;
-	member->spec_dentry = ask->note.flags & WEIR_EV_SPECULATIVE ? (__u64)dentry : 0;
+	member->spec_dentry = ask->work->note.flags & WEIR_EV_SPECULATIVE ? (__u64)dentry : 0;
 	member->spec_parent = (__u64)dentry->d_parent;
 	member->spec_stamp = weir_dir_stamp(member->spec_parent);
 	member->spec_name = dentry->d_name.hash;
-	member->spec_kind = ask->note.flags & WEIR_EV_FINDING ? ask->note.kind : 0;
+	member->spec_kind = ask->work->note.flags & WEIR_EV_FINDING ? ask->work->note.kind : 0;
 }
 
 #endif

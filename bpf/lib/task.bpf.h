@@ -8,38 +8,74 @@
 
 #include "bpf/lib/compat.bpf.h"
 
-static __always_inline struct weir_host *weir_host_state(void)
+/* An index that has been checked. The compiler checks one copy of it and uses another, of which
+ * the verifier knows no bound; limit is a power of two. */
+static __always_inline __u64 weir_below(__u64 index, __u32 limit)
 {
-	__u32 zero = 0;
-
-	return bpf_map_lookup_elem(&weir_host, &zero);
+	asm volatile("" : "+r"(index));
+	return index & (limit - 1);
 }
 
-/* Zero, but unknown to the verifier. Before 6.7 it looks at the body of a bpf_loop once,
- * takes the values of that first round for those of all rounds, and cuts out branches that
- * it never saw taken. What a round changes must therefore begin as something unknown. */
-static __always_inline __u32 weir_zero(void)
+/* A task's address as a number. The verifier allows no arithmetic with kernel pointers but the
+ * difference of two, and knows the current task as a pointer and as a number. */
+static __always_inline __u64 weir_address(struct task_struct *task)
 {
-	struct weir_host *host = weir_host_state();
+	__u64 distance = (__u64)task;
 
-	return host ? host->pad : 0;
+	asm volatile("%0 -= %1" : "+r"(distance) : "r"(bpf_get_current_task_btf()));
+	return distance + bpf_get_current_task();
 }
 
-/* Entry of a task, NULL for an outsider; returns at once while no run is active. */
+/* The cell that counts members with this task's hash. */
+static __always_inline __u32 *weir_crowd_of(__u64 task)
+{
+	return &weir_state->crowd[weir_spread(task, WEIR_CROWD_BITS) & (WEIR_CROWD_SIZE - 1)];
+}
+
+/* Entry of a task, NULL for an outsider. */
+static __always_inline struct weir_task *weir_entry_of(__u64 task)
+{
+	if (*(volatile __u32 *)weir_crowd_of(task) == 0)
+		return 0;
+	return bpf_map_lookup_elem(&weir_tasks, &task);
+}
+
+/* The same; returns at once while no run is active. */
 static __always_inline struct weir_task *weir_task_of(struct task_struct *task)
 {
-	struct weir_host *host = weir_host_state();
-	__u64 key = (__u64)task;
-
-	if (!host || host->runs == 0)
+	if (weir_state->host.runs == 0)
 		return 0;
-	return bpf_map_lookup_elem(&weir_tasks, &key);
+	return weir_entry_of(weir_address(task));
 }
 
-/* Entry of the current task if it is a member or a canary, else NULL. */
+/* Makes an entry. Returns 0, or a negative errno when there is no room. */
+static __always_inline long weir_entry_add(__u64 task, struct weir_task *entry)
+{
+	__u32 *cell = weir_crowd_of(task);
+	bool there = bpf_map_lookup_elem(&weir_tasks, &task) != 0;
+	long err;
+
+	if (!there)
+		__sync_fetch_and_add(cell, 1);
+	err = bpf_map_update_elem(&weir_tasks, &task, entry, BPF_ANY);
+	if (err && !there)
+		__sync_fetch_and_add(cell, -1);
+	return err;
+}
+
+static __always_inline void weir_entry_remove(__u64 task)
+{
+	__u32 *cell = weir_crowd_of(task);
+
+	if (bpf_map_delete_elem(&weir_tasks, &task) == 0)
+		__sync_fetch_and_add(cell, -1);
+}
+
+/* Entry of the current task if it is a member or a canary, else NULL. Callers look first
+ * whether a run is active. */
 static __always_inline struct weir_task *weir_member(void)
 {
-	struct weir_task *entry = weir_task_of(bpf_get_current_task_btf());
+	struct weir_task *entry = weir_entry_of(bpf_get_current_task());
 
 	if (!entry || entry->role == WEIR_ROLE_COLLECTOR)
 		return 0;
@@ -48,12 +84,34 @@ static __always_inline struct weir_task *weir_member(void)
 
 static __always_inline struct weir_run *weir_run_of(__u32 slot)
 {
-	return bpf_map_lookup_elem(&weir_runs, &slot);
+	if (slot >= WEIR_RUNS_MAX)
+		return 0;
+	return &weir_state->runs[weir_below(slot, WEIR_RUNS_MAX)];
 }
 
 static __always_inline struct weir_hookstat *weir_stat_of(struct weir_run *run, __u32 hook)
 {
 	return &run->hooks[hook & 63];
+}
+
+/* Thread group of a task as the process sees itself. */
+static __always_inline __u32 weir_ns_tgid(struct task_struct *task)
+{
+	struct pid *pid = BPF_CORE_READ(task, group_leader, thread_pid);
+	__u32 level = BPF_CORE_READ(pid, level), nr = 0;
+
+	bpf_probe_read_kernel(&nr, sizeof(nr), &pid->numbers[level & 31].nr);
+	return nr;
+}
+
+/* The task runs no more; its memory may stay for a while. */
+static __always_inline void weir_leave_run(struct weir_task *entry, struct weir_run *run)
+{
+	if (entry->exited || entry->role == WEIR_ROLE_COLLECTOR)
+		return;
+	entry->exited = 1;
+	if (run)
+		__sync_fetch_and_add(&run->live, -1);
 }
 
 static __always_inline bool weir_is_admin(const struct cred *cred)
@@ -70,21 +128,17 @@ static __always_inline bool weir_is_admin(const struct cred *cred)
  * the member itself does not have: only the kernel lends it. Where members may have that
  * power, they can lend it to themselves (personalities of io_uring), and only originals
  * count. An address alone does not count either: it can be used again. */
-static __always_inline bool weir_is_overlay_layer(void)
+static __always_inline bool weir_is_overlay_layer(struct weir_run *run)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_struct *task = WEIR_PLAIN(task_struct, bpf_get_current_task_btf());
 	const struct cred *cred = task->cred, *own = task->real_cred;
 	__u64 key = (__u64)cred;
-	struct weir_task *member;
-	struct weir_run *run;
 
 	if (cred == own || !weir_is_admin(cred))
 		return false;
 	if (bpf_map_lookup_elem(&weir_creds, &key))
 		return true;
-	member = weir_member();
-	run = member ? weir_run_of(member->slot) : 0;
-	return !weir_is_admin(own) && run && !(run->flags & WEIR_RUN_ADMIN);
+	return !(run->flags & WEIR_RUN_ADMIN) && !weir_is_admin(own);
 }
 
 #endif

@@ -22,25 +22,25 @@
 #define WHERE_GIT (1u << 6)	     /* .git on the way: place decides (internal) */
 #define WHERE_ABOVE (1u << 7)	     /* control files can lie below: no tree is put here */
 
-/* A kernel string. Addresses travel in records on the stack (see emit.bpf.h). */
+/* A kernel string. Addresses travel in records on the stack, because a global function takes
+ * no kernel pointers as plain arguments. */
 struct weir_name {
 	__u64 bytes;
 	__u32 len;
-	__u32 fold; /* hash it as lower case */
+	__u32 pad;
 };
 
-/* What a walk found. The verifier follows the value of each word that starts at a multiple
- * of 8, and would go round the loop once for each combination of flags: numbers that
- * change in the loop therefore stand in the other halves. */
+/* What a walk found. Lies in a map: the verifier follows each value on the stack, and would
+ * go round the loop, and on from there, once for each combination of flags. */
 struct weir_where {
 	struct weir_rule rule;
-	__u32 pad0;
 	__u32 flags;
-	__u32 pad1;
 	__u32 levels;
-	__u32 pad2;
 	__u32 git_level; /* components passed when the highest .git was met */
-};
+	__u32 slot;
+	__u32 dev;
+	__u32 names; /* check control names (mutations) */
+} __attribute__((aligned(8)));
 
 /* A place below .git: the object, and how many components up .git stands. */
 struct weir_place {
@@ -51,40 +51,26 @@ struct weir_place {
 
 struct weir_climb {
 	struct dentry *at;
+	struct dentry *below; /* where the walk came from */
 	struct dentry *root;
 	struct weir_where *where;
-	__u32 slot;
-	__u32 dev;
-	bool names; /* check names (mutations) */
 };
 
-/* 64-bit FNV-1a of a name; 0 if unreadable. */
+/* Hash of a name of a rule; 0 if unreadable. */
 __u64 weir_name_hash(struct weir_name *name);
 /* enum weir_name_class of one component. */
 __u32 weir_name_class(struct weir_name *name);
 /* enum weir_name_class of a place below .git. */
 __u32 weir_git_class(struct weir_place *place);
 
-/* salt 0: the inode has a rule; 1: it is a directory with a named rule. */
-static __always_inline bool weir_bloom_test(__u64 ino, __u32 salt)
-{
-	__u32 zero = 0;
-	struct weir_bloom_bits *bloom = bpf_map_lookup_elem(&weir_bloom, &zero);
-	__u32 bit = weir_bloom_bit(ino, salt);
-
-	if (!bloom)
-		return true;
-	return (bloom->word[(bit >> 6) & (WEIR_BLOOM_SIZE / 64 - 1)] >> (bit & 63)) & 1;
-}
-
-static __always_inline void weir_key_of(struct weir_objkey *key, struct inode *inode, __u32 dev,
-					__u32 slot)
+static __always_inline void weir_key_of(struct weir_objkey *key, struct inode *inode,
+					struct weir_where *where)
 {
 	key->inode = (__u64)inode;
 	key->ino = inode->i_ino;
-	key->dev = dev;
+	key->dev = where->dev;
 	key->gen = inode->i_generation;
-	key->slot = slot;
+	key->slot = where->slot;
 	key->pad = 0;
 }
 
@@ -98,55 +84,60 @@ static __always_inline void weir_link_key(struct weir_linkkey *key, struct inode
 	key->gen = inode->i_generation;
 }
 
-/* The object's own rule. Returns true when the climb ends here. */
-static __always_inline bool weir_at_rule(struct weir_climb *c, struct inode *inode)
+static __always_inline struct weir_rule *weir_rule_of(struct weir_where *w, struct inode *inode)
 {
+	struct weir_run *run = weir_run_of(w->slot);
 	struct weir_objkey key;
-	struct weir_rule *rule;
 
-	if (!weir_bloom_test(inode->i_ino, 0))
-		return false;
-	weir_key_of(&key, inode, c->dev, c->slot);
-	rule = bpf_map_lookup_elem(&weir_rules, &key);
+	if (run && run->home == (__u64)inode)
+		return &run->home_rule;
+	weir_key_of(&key, inode, w);
+	return bpf_map_lookup_elem(&weir_rules, &key);
+}
+
+/* The object's own rule. Returns true when the climb ends here. */
+static __always_inline bool weir_at_rule(struct weir_where *w, struct inode *inode)
+{
+	struct weir_rule *rule = weir_rule_of(w, inode);
+
 	if (!rule)
 		return false;
-	if (c->where->levels == 0 && (rule->flags & (WEIR_RULE_ROOT | WEIR_RULE_ANCESTOR)))
-		c->where->flags |= WHERE_FIXED;
+	if (w->levels == 0 && (rule->flags & (WEIR_RULE_ROOT | WEIR_RULE_ANCESTOR)))
+		w->flags |= WHERE_FIXED;
 	if (rule->flags & WEIR_RULE_ANCESTOR)
 		return false;
-	c->where->rule = *rule;
-	c->where->flags |= WHERE_FOUND;
-	if (c->where->levels == 0)
-		c->where->flags |= WHERE_OWN_RULE;
+	w->rule = *rule;
+	w->flags |= w->levels == 0 ? WHERE_FOUND | WHERE_OWN_RULE : WHERE_FOUND;
 	return true;
 }
 
-/* A rule for this name in its directory. Returns true when the climb ends here. */
-static __always_inline bool weir_at_name(struct weir_climb *c, struct dentry *d, struct inode *dir)
+/* A rule for the name that the walk came from in this directory. Returns true when the climb
+ * ends here. */
+static __always_inline bool weir_at_name(struct weir_where *w, struct dentry *d, struct inode *dir)
 {
 	struct weir_name name = { .bytes = (__u64)d->d_name.name, .len = d->d_name.len };
 	struct weir_namekey key;
 	struct weir_rule *rule;
 
-	if (!weir_bloom_test(dir->i_ino, 1))
-		return false;
-	weir_key_of(&key.dir, dir, c->dev, c->slot);
+	weir_key_of(&key.dir, dir, w);
 	key.hash = weir_name_hash(&name);
 	rule = bpf_map_lookup_elem(&weir_names, &key);
 	if (!rule)
 		return false;
-	c->where->rule = *rule;
-	c->where->flags |= WHERE_FOUND;
+	w->rule = *rule;
+	w->flags |= WHERE_FOUND;
 	return true;
 }
 
+/* Notes the name that the walk came from. */
 static __always_inline void weir_note_name(struct weir_where *w, struct dentry *d)
 {
 	struct weir_name name = { .bytes = (__u64)d->d_name.name, .len = d->d_name.len };
-	__u32 class = WEIR_NAME_PLAIN;
+	__u32 class;
 
-	if (weir_first_byte(d) == '.' || w->levels == 0)
-		class = weir_name_class(&name);
+	if (weir_first_byte(d) != '.' && w->levels != 1)
+		return;
+	class = weir_name_class(&name);
 	if (class == WEIR_NAME_CONTROL)
 		w->flags |= WHERE_CONTROL;
 	if (class == WEIR_NAME_GIT) {
@@ -154,73 +145,117 @@ static __always_inline void weir_note_name(struct weir_where *w, struct dentry *
 		if (w->flags & WHERE_GIT)
 			w->flags |= WHERE_CONTROL;
 		w->flags |= WHERE_GIT;
-		w->git_level = w->levels;
+		w->git_level = w->levels - 1;
 	}
 }
 
+/* WEIR_BLOOM_* of an inode; a name that does not exist yet has none. */
+static __always_inline __u32 weir_bloom_of(struct inode *inode)
+{
+	return inode ? weir_state->bloom[weir_spread(inode->i_ino, WEIR_BLOOM_BITS)] : 0;
+}
+
+/* One level: the rule for the name that the walk came from, that name itself, and then the
+ * object's own rule. */
 static long weir_climb_step(__u32 i, void *arg)
 {
 	struct weir_climb *c = arg;
+	struct weir_where *w = c->where;
 	struct dentry *d = c->at;
-	struct inode *inode = d->d_inode;
 	struct dentry *parent = d->d_parent;
-	struct inode *dir;
+	struct inode *inode = d->d_inode;
+	__u32 bloom = weir_bloom_of(inode);
 
-	if (inode && weir_at_rule(c, inode))
+	if (w->levels) {
+		if ((bloom & WEIR_BLOOM_NAMED) && weir_at_name(w, c->below, inode))
+			return 1;
+		if (w->names)
+			weir_note_name(w, c->below);
+	}
+	if ((bloom & WEIR_BLOOM_RULE) && weir_at_rule(w, inode))
 		return 1;
 	if (d == c->root)
 		return 1;
 	if (parent == d) {
-		c->where->flags |= WHERE_DISCONNECTED;
+		w->flags |= WHERE_DISCONNECTED;
 		return 1;
 	}
-	dir = parent->d_inode;
-	if (dir && weir_at_name(c, d, dir))
-		return 1;
-	if (c->names)
-		weir_note_name(c->where, d);
-	c->where->levels++;
+	w->levels++;
+	c->below = d;
 	c->at = parent;
 	return 0;
+}
+
+/* Is a place below .git one of its control files? */
+static __always_inline void weir_look_git(struct weir_where *w, struct dentry *dentry)
+{
+	struct weir_place place = { .dentry = (__u64)dentry, .git_level = w->git_level };
+	bool own = (w->flags & WHERE_FOUND) && (w->rule.flags & WEIR_RULE_WORKSPACE) &&
+		   w->git_level + 1 == w->levels;
+	__u32 class = own ? weir_git_class(&place) : WEIR_NAME_CONTROL;
+
+	if (class == WEIR_NAME_CONTROL)
+		w->flags |= WHERE_CONTROL;
+	else if (class == WEIR_NAME_GITABOVE)
+		w->flags |= WHERE_ABOVE;
+}
+
+/* A level where nothing can apply. Returns false where the walk has to look closer. */
+static __always_inline bool weir_pass_level(struct weir_climb *c)
+{
+	struct dentry *d = c->at;
+	struct dentry *parent = d->d_parent;
+
+	if (weir_bloom_of(d->d_inode) & (WEIR_BLOOM_RULE | WEIR_BLOOM_NAMED))
+		return false;
+	if (d == c->root || parent == d)
+		return false;
+	c->below = d;
+	c->at = parent;
+	return true;
+}
+
+/* Two levels in a round: the round itself costs as much as half a level. */
+#define PASS_LEVELS 2
+
+static long weir_pass_step(__u32 i, void *arg)
+{
+	struct weir_climb *c = arg;
+	__u32 done = 0;
+
+	for (; done < PASS_LEVELS; done++)
+		if (!weir_pass_level(c))
+			break;
+	c->where->levels += done;
+	return done != PASS_LEVELS;
 }
 
 /*
  * Finds the rule for dentry in slot. A name that does not exist yet starts at itself
  * and takes its directory's rights.
  */
-static __always_inline void weir_walk(struct weir_where *where, struct dentry *dentry, __u32 slot,
-				      bool names)
+static __always_inline void weir_walk(struct weir_where *w, struct dentry *dentry, __u32 slot,
+				      __u32 names)
 {
 	struct super_block *sb = dentry->d_sb;
 	struct weir_climb c = {
 		.at = dentry,
+		.below = dentry,
 		.root = sb->s_root,
-		.where = where,
-		.slot = slot,
-		.dev = sb->s_dev,
-		.names = names,
+		.where = w,
 	};
 
-	__builtin_memset(where, 0, sizeof(*where));
-	where->rule.flags = where->flags = where->levels = where->git_level = weir_zero();
-	if (bpf_loop(WEIR_DEPTH_MAX, weir_climb_step, &c, 0) == WEIR_DEPTH_MAX)
-		where->flags |= WHERE_TOO_DEEP;
-	if (where->flags & WHERE_GIT) {
-		struct weir_place place = {
-			.dentry = (__u64)dentry,
-			.git_level = where->git_level,
-		};
-		bool own = (where->flags & WHERE_FOUND) &&
-			   (where->rule.flags & WEIR_RULE_WORKSPACE) &&
-			   where->git_level + 1 == where->levels;
-
-		__u32 class = own ? weir_git_class(&place) : WEIR_NAME_CONTROL;
-
-		if (class == WEIR_NAME_CONTROL)
-			where->flags |= WHERE_CONTROL;
-		else if (class == WEIR_NAME_GITABOVE)
-			where->flags |= WHERE_ABOVE;
-	}
+	__builtin_memset(w, 0, sizeof(*w));
+	w->slot = slot;
+	w->dev = sb->s_dev;
+	w->names = names;
+	if (!names)
+		bpf_loop(WEIR_DEPTH_MAX / PASS_LEVELS, weir_pass_step, &c, 0);
+	bpf_loop(WEIR_DEPTH_MAX, weir_climb_step, &c, 0);
+	if (w->levels >= WEIR_DEPTH_MAX)
+		w->flags |= WHERE_TOO_DEEP;
+	if (w->flags & WHERE_GIT)
+		weir_look_git(w, dentry);
 }
 
 #endif

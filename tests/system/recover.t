@@ -35,10 +35,10 @@ weir_run -- true
 clean 'a run'
 build=$(ls $pins)
 whole=$(find "$pins/$build" | sort)
-for pin in maps/weir_host adopt; do
+for pin in maps/weir_state adopt; do
 	rm "$pins/$build/$pin"
 	weir_run -- true
-	if [[ $pin = maps/weir_host ]]; then
+	if [[ $pin = maps/weir_state ]]; then
 		is "$status $(wc -l <"$lab/stderr")" '125 1' "$pin is gone: refused, in one line" "$stderr"
 		like "$stderr" "^weir: $pins/$build/$pin is gone, .*\`weir unload\`" 'which says what to do'
 		try weir unload

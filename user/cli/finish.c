@@ -120,10 +120,10 @@ static json_t *end_record(struct session *s, const struct weir_run *run)
 	digest_hex(s->after.sha256, DIGEST_SIZE, after);
 	return json_pack("{s:s, s:o, s:o, s:I, s:I, s:I, s:I, s:o, s:s, s:s, s:O}", "schema",
 			 "weir.end/1", "hooks", finish_hooks_json(run), "latch", latch_json(run),
-			 "trouble", (json_int_t)run->trouble, "last_seq", (json_int_t)run->seq,
-			 "live", (json_int_t)run->live, "members", (json_int_t)run->members, "exit",
-			 finish_exit_json(s->wait_status), "manifest_before", before,
-			 "manifest_after", after, "reasons", s->reasons);
+			 "trouble", (json_int_t)kern_trouble(&s->slot), "last_seq",
+			 (json_int_t)run->seq, "live", (json_int_t)run->live, "members",
+			 (json_int_t)run->members, "exit", finish_exit_json(s->wait_status),
+			 "manifest_before", before, "manifest_after", after, "reasons", s->reasons);
 }
 
 static int hash_after(struct session *s, struct weir_err *e)

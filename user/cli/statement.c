@@ -67,7 +67,7 @@ static json_t *counters_json(struct session *s)
 
 	return json_pack("{s:I, s:I, s:I, s:I}", "records", (json_int_t)s->pipe.verdict.records,
 			 "last_seq", (json_int_t)run->seq, "members", (json_int_t)run->members,
-			 "trouble", (json_int_t)run->trouble);
+			 "trouble", (json_int_t)kern_trouble(&s->slot));
 }
 
 static json_t *workspace_json(struct session *s)

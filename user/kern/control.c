@@ -9,13 +9,26 @@
 #include "bpf/abi/control.h"
 #include "user/base/cleanup.h"
 
+/* Words that the programs hash for a name: always those of a whole chunk. */
+#define CHUNK 32
+
+uint64_t kern_name_hash(const char *name, uint64_t seed, bool fold)
+{
+	size_t len = strlen(name);
+
+	for (size_t at = 0; at < len; at += CHUNK) {
+		uint64_t words[CHUNK / 8] = { 0 };
+
+		memcpy(words, name + at, len - at < CHUNK ? len - at : CHUNK);
+		for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+			seed = weir_hash_word(seed, fold ? weir_fold_word(words[i]) : words[i]);
+	}
+	return seed;
+}
+
 static uint64_t name_hash(const char *name)
 {
-	uint64_t hash = WEIR_FNV_BASIS;
-
-	for (; *name; name++)
-		hash = weir_fold_step(hash, (unsigned char)*name);
-	return hash;
+	return kern_name_hash(name, WEIR_FNV_BASIS, true);
 }
 
 static uint64_t chain(uint64_t hash, const char *name)

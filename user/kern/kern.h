@@ -15,10 +15,11 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "bpf/abi/policy.h"
+#include "bpf/abi/state.h"
 #include "user/base/err.h"
 
 #define KERN_PIN_ROOT "/sys/fs/bpf/weir"
+#define KERN_PIN_STATE "maps/weir_state"  /* weir_memory of the programs */
 #define KERN_CGROUP "/sys/fs/cgroup/weir" /* above the groups of the runs */
 #define KERN_LOCK_FILE "/run/weir.lock"	  /* held while pins or slots change hands */
 
@@ -40,13 +41,10 @@ struct kern {
 	char pins[128];	 /* directory of this build's pins */
 	bool loaded_now; /* false: the pins were there */
 	int lock_fd;
-	int tasks_fd, runs_fd, host_fd, rules_fd, names_fd, bloom_fd, supers_fd, creds_fd;
+	int tasks_fd, state_fd, rules_fd, names_fd, supers_fd, creds_fd;
 	int control_fd, rings_fd, links_fd;
 	int bind_fd, adopt_fd;
-	struct weir_run *runs;	/* shared with the programs */
-	struct weir_host *host; /* likewise */
-	uint64_t *bloom;	/* likewise */
-	size_t run_stride;	/* bytes from one slot to the next */
+	struct weir_state *state; /* shared with the programs */
 	struct kern_hook hooks[WEIR_HOOK_COUNT];
 };
 
@@ -89,6 +87,9 @@ struct kern_slot {
 	bool watch_wide;    /* it found no room in weir_host.dev */
 	int ring_fd;
 };
+
+/* WEIR_TROUBLE_*: of the run, and of the host, which concerns every run. */
+uint32_t kern_trouble(const struct kern_slot *s);
 
 /* Takes a free slot and puts it into mode OFF with an own ring of ring_bytes (a power of two).
  * Gives: *ret_slot for kern_slot_release. Returns: 0, -EBUSY when all are taken. */

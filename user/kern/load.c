@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -50,40 +50,37 @@ static int hook_of_program(const struct bpf_program *prog)
 	return -ENOENT;
 }
 
-/* Arguments of an LSM hook in the running kernel, -1 if it has no such hook. */
-static int hook_args(const struct btf *btf, const char *hook)
-{
-	char name[96];
-	const struct btf_type *t;
-	int id;
+/* Arguments of the running kernel's LSM hooks; 0 for one that it doesn't have. In one pass, since
+ * libbpf looks through all types for each name. */
+struct hook_args {
+	unsigned int count[WEIR_HOOK_COUNT];
+};
 
-	snprintf(name, sizeof(name), "bpf_lsm_%s", hook);
-	id = btf__find_by_name_kind(btf, name, BTF_KIND_FUNC);
-	if (id < 0)
-		return -1;
-	t = btf__type_by_id(btf, btf__type_by_id(btf, (__u32)id)->type);
-	return btf_vlen(t);
+static void read_hook_args(const struct btf *btf, struct hook_args *ret_args)
+{
+	static const char prefix[] = "bpf_lsm_";
+
+	for (__u32 id = 1; id < btf__type_cnt(btf); id++) {
+		const struct btf_type *t = btf__type_by_id(btf, id);
+		const char *name = btf_is_func(t) ? btf__name_by_offset(btf, t->name_off) : "";
+
+		if (strncmp(name, prefix, sizeof(prefix) - 1) != 0)
+			continue;
+		for (unsigned int i = 0; i < WEIR_HOOK_COUNT; i++)
+			if (strcmp(names_hook(i), name + sizeof(prefix) - 1) == 0)
+				ret_args->count[i] = btf_vlen(btf__type_by_id(btf, t->type));
+	}
 }
 
 /* A program named weir_X_N wants a hook with N arguments. */
-static bool program_fits(const struct bpf_program *prog, const struct btf *btf, bool *ret_absent)
+static bool program_fits(const struct bpf_program *prog, unsigned int args)
 {
-	const char *section = bpf_program__section_name(prog);
 	const char *name = bpf_program__name(prog);
 	const char *digit = name + strlen(name) - 1;
-	int args;
 
-	*ret_absent = false;
-	if (strncmp(section, "lsm/", 4) != 0)
-		return true;
-	args = hook_args(btf, section + 4);
-	if (args < 0) {
-		*ret_absent = true;
-		return false;
-	}
-	if (digit[-1] == '_' && *digit >= '0' && *digit <= '9')
-		return args == *digit - '0';
-	return true;
+	if (args && digit[-1] == '_' && *digit >= '0' && *digit <= '9')
+		return args == (unsigned int)(*digit - '0');
+	return args != 0;
 }
 
 __attribute__((format(printf, 2, 0))) static int quiet_print(enum libbpf_print_level level,
@@ -97,16 +94,20 @@ __attribute__((format(printf, 2, 0))) static int quiet_print(enum libbpf_print_l
 static void choose_programs(struct weir_bpf *skel, struct kern *k, const struct btf *btf,
 			    const char *without)
 {
+	struct hook_args args = { 0 };
 	struct bpf_program *prog;
 
+	read_hook_args(btf, &args);
 	bpf_object__for_each_program(prog, skel->obj)
 	{
-		bool absent;
 		int hook = hook_of_program(prog);
-		bool fits = program_fits(prog, btf, &absent);
+		bool fits = true;
 
-		if (hook >= 0 && absent && verdict_hook_optional((unsigned int)hook))
-			k->hooks[hook].source = KERN_SOURCE_ABSENT;
+		if (hook >= 0 && strncmp(bpf_program__section_name(prog), "lsm/", 4) == 0) {
+			fits = program_fits(prog, args.count[hook]);
+			if (!args.count[hook] && verdict_hook_optional((unsigned int)hook))
+				k->hooks[hook].source = KERN_SOURCE_ABSENT;
+		}
 		if (hook >= 0 && without && strcmp(names_hook((unsigned int)hook), without) == 0)
 			fits = false;
 		bpf_program__set_autoload(prog, fits);
@@ -164,6 +165,10 @@ static int pin_objects(struct weir_bpf *skel, struct kern *k, struct weir_err *e
 		if (err < 0)
 			return err_errno(e, err, "pinning %s", path);
 	}
+	snprintf(path, sizeof(path), "%s/" KERN_PIN_STATE, k->pins);
+	err = bpf_map__pin(skel->maps.bss, path);
+	if (err < 0)
+		return err_errno(e, err, "pinning %s", path);
 	snprintf(path, sizeof(path), "%s/bind", k->pins);
 	err = bpf_program__pin(skel->progs.weir_bind, path);
 	if (err < 0)
@@ -236,12 +241,15 @@ static int load_locked(struct kern *k, const char *without, struct weir_err *e)
 	}
 	if (err == 0)
 		err = pins_open(k, e);
-	if (err == 0)
-		err = pins_map(k, e);
 	if (err < 0)
 		return err;
+	k->state = pins_map(k->state_fd);
+	if (!k->state)
+		return err_errno(e, -errno, "mapping the state of the programs");
 	if (k->loaded_now) {
 		err = kern_fill_control(k->control_fd, e);
+		if (err == 0 && getrandom(&k->state->host.seed, sizeof(k->state->host.seed), 0) < 0)
+			err = err_errno(e, -errno, "drawing a seed");
 		if (err == 0)
 			err = pins_finish(k, e);
 	}
@@ -261,7 +269,7 @@ int kern_open(const char *without, struct kern **ret_kern, struct weir_err *e)
 	if (!k)
 		return err_errno(e, -ENOMEM, "kernel side");
 	bytes = weir_bpf__elf_bytes(&size);
-	k->tasks_fd = k->runs_fd = k->host_fd = k->rules_fd = k->names_fd = k->bloom_fd = -1;
+	k->tasks_fd = k->state_fd = k->rules_fd = k->names_fd = -1;
 	k->supers_fd = k->creds_fd = k->control_fd = k->rings_fd = k->links_fd = -1;
 	k->bind_fd = k->adopt_fd = -1;
 	libbpf_set_print(quiet_print);
@@ -294,19 +302,13 @@ int kern_check(const struct kern *k, struct weir_err *e)
 
 void kern_close(struct kern *k)
 {
-	int *fds[] = { &k->tasks_fd, &k->runs_fd,   &k->host_fd,  &k->rules_fd,	  &k->names_fd,
-		       &k->bloom_fd, &k->supers_fd, &k->creds_fd, &k->control_fd, &k->rings_fd,
-		       &k->links_fd, &k->bind_fd,   &k->adopt_fd, &k->lock_fd };
+	int *fds[] = { &k->tasks_fd,  &k->state_fd, &k->rules_fd,   &k->names_fd,
+		       &k->supers_fd, &k->creds_fd, &k->control_fd, &k->rings_fd,
+		       &k->links_fd,  &k->bind_fd,  &k->adopt_fd,   &k->lock_fd };
 
 	if (!k)
 		return;
-	if (k->runs)
-		munmap(k->runs,
-		       (k->run_stride * WEIR_RUNS_MAX + PINS_PAGE - 1) / PINS_PAGE * PINS_PAGE);
-	if (k->host)
-		munmap(k->host, PINS_PAGE);
-	if (k->bloom)
-		munmap(k->bloom, WEIR_BLOOM_SIZE / 8);
+	pins_unmap(k->state);
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
 		if (*fds[i] >= 0)
 			close(*fds[i]);

@@ -23,11 +23,9 @@ static const struct {
 	size_t fd; /* in struct kern */
 } pins[] = {
 	{ "maps/weir_tasks", offsetof(struct kern, tasks_fd) },
-	{ "maps/weir_runs", offsetof(struct kern, runs_fd) },
-	{ "maps/weir_host", offsetof(struct kern, host_fd) },
+	{ KERN_PIN_STATE, offsetof(struct kern, state_fd) },
 	{ "maps/weir_rules", offsetof(struct kern, rules_fd) },
 	{ "maps/weir_names", offsetof(struct kern, names_fd) },
-	{ "maps/weir_bloom", offsetof(struct kern, bloom_fd) },
 	{ "maps/weir_supers", offsetof(struct kern, supers_fd) },
 	{ "maps/weir_creds", offsetof(struct kern, creds_fd) },
 	{ "maps/weir_control", offsetof(struct kern, control_fd) },
@@ -61,28 +59,22 @@ int pins_open(struct kern *k, struct weir_err *e)
 	return 0;
 }
 
-static void *map_array(int fd, size_t bytes)
+struct weir_state *pins_map(int fd)
 {
-	size_t size = (bytes + PINS_PAGE - 1) / PINS_PAGE * PINS_PAGE;
-	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	void *p = mmap(NULL, sizeof(struct weir_state), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
 	return p == MAP_FAILED ? NULL : p;
 }
 
-int pins_map(struct kern *k, struct weir_err *e)
+void pins_unmap(struct weir_state *state)
 {
-	k->run_stride = (sizeof(struct weir_run) + 7) / 8 * 8;
-	k->runs = map_array(k->runs_fd, k->run_stride * WEIR_RUNS_MAX);
-	k->host = map_array(k->host_fd, sizeof(struct weir_host));
-	k->bloom = map_array(k->bloom_fd, WEIR_BLOOM_SIZE / 8);
-	if (!k->runs || !k->host || !k->bloom)
-		return err_errno(e, -errno, "mapping the state of the programs");
-	return 0;
+	if (state)
+		munmap(state, sizeof(*state));
 }
 
 struct weir_run *kern_run(struct kern *k, uint32_t slot)
 {
-	return (struct weir_run *)((char *)k->runs + slot * k->run_stride);
+	return &k->state->runs[slot];
 }
 
 static bool is_there(const struct kern *k, const char *part, const char *name)
@@ -190,15 +182,18 @@ int pins_name(struct kern *k, const void *bytes, size_t size, const char *withou
 int pins_in_use(const char *build)
 {
 	char path[256];
-	struct weir_host host = { 0 };
-	uint32_t zero = 0;
+	struct weir_state *state;
 	cleanup_close int fd = -1;
+	int used;
 
-	snprintf(path, sizeof(path), "%s/%s/maps/weir_host", KERN_PIN_ROOT, build);
+	snprintf(path, sizeof(path), "%s/%s/" KERN_PIN_STATE, KERN_PIN_ROOT, build);
 	fd = bpf_obj_get(path);
-	if (fd < 0 || bpf_map_lookup_elem(fd, &zero, &host) < 0)
+	state = fd < 0 ? NULL : pins_map(fd);
+	if (!state)
 		return -errno;
-	return host.runs != 0;
+	used = state->host.runs != 0;
+	pins_unmap(state);
+	return used;
 }
 
 int pins_clear(const struct kern *k, const struct weir_err *why, struct weir_err *e)

@@ -20,8 +20,6 @@
 
 #include "user/kern/kern.h"
 
-#define PINS_PAGE 4096u /* arrays are mapped in whole pages */
-
 /* Names k->pins after the BPF object, the kernel, what is known of overlays, and what is left
  * out. Returns: 0 or a negative errno. Borrows: bytes, without (may be NULL). */
 int pins_name(struct kern *k, const void *bytes, size_t size, const char *without,
@@ -39,9 +37,12 @@ int pins_in_use(const char *build);
  * or -ENOENT when a run is active there or may be; a negative errno. Borrows: all. */
 int pins_clear(const struct kern *k, const struct weir_err *why, struct weir_err *e);
 
-/* Opens maps and programs, and maps the shared arrays. Returns: 0 or a negative errno. */
+/* Opens maps and programs. Returns: 0 or a negative errno. */
 int pins_open(struct kern *k, struct weir_err *e);
-int pins_map(struct kern *k, struct weir_err *e);
+
+/* Returns: the memory of the programs behind fd, for pins_unmap; NULL with errno. */
+struct weir_state *pins_map(int fd);
+void pins_unmap(struct weir_state *state);
 
 /* Fills k->hooks from the links, then from what is noted as absent. */
 void pins_coverage(struct kern *k);

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -19,7 +18,6 @@
 #include "user/kern/kern.h"
 #include "user/kern/pins.h"
 
-#define PAGE 4096u
 /* A slot that was taken belongs to its collector at once; longer than this means that the
  * collector is gone. */
 #define LOOK_AGAIN_NS 300000000
@@ -52,24 +50,13 @@ static int open_map(const char *build, const char *name, size_t value_size)
 
 static void close_pins(struct pins *p)
 {
-	int fds[] = { p->kern.tasks_fd, p->kern.runs_fd,   p->kern.host_fd, p->kern.rules_fd,
+	int fds[] = { p->kern.tasks_fd, p->kern.state_fd,  p->kern.rules_fd,
 		      p->kern.names_fd, p->kern.supers_fd, p->kern.rings_fd };
 
-	if (p->kern.runs)
-		munmap(p->kern.runs, (p->kern.run_stride * WEIR_RUNS_MAX + PAGE - 1) / PAGE * PAGE);
-	if (p->kern.host)
-		munmap(p->kern.host, PAGE);
+	pins_unmap(p->kern.state);
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
-}
-
-static void *map_array(int fd, size_t bytes)
-{
-	void *p = mmap(NULL, (bytes + PAGE - 1) / PAGE * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED,
-		       fd, 0);
-
-	return p == MAP_FAILED ? NULL : p;
 }
 
 static int open_pins(const char *build, struct pins *p)
@@ -80,8 +67,7 @@ static int open_pins(const char *build, struct pins *p)
 		size_t value_size;
 	} maps[] = {
 		{ "weir_tasks", &p->kern.tasks_fd, sizeof(struct weir_task) },
-		{ "weir_runs", &p->kern.runs_fd, sizeof(struct weir_run) },
-		{ "weir_host", &p->kern.host_fd, sizeof(struct weir_host) },
+		{ "weir_state", &p->kern.state_fd, sizeof(struct weir_state) },
 		{ "weir_rules", &p->kern.rules_fd, sizeof(struct weir_rule) },
 		{ "weir_names", &p->kern.names_fd, sizeof(struct weir_rule) },
 		{ "weir_supers", &p->kern.supers_fd, sizeof(uint32_t) },
@@ -99,10 +85,8 @@ static int open_pins(const char *build, struct pins *p)
 			err = *maps[i].fd;
 	}
 	if (err == 0) {
-		p->kern.run_stride = (sizeof(struct weir_run) + 7) / 8 * 8;
-		p->kern.runs = map_array(p->kern.runs_fd, p->kern.run_stride * WEIR_RUNS_MAX);
-		p->kern.host = map_array(p->kern.host_fd, sizeof(struct weir_host));
-		if (!p->kern.runs || !p->kern.host)
+		p->kern.state = pins_map(p->kern.state_fd);
+		if (!p->kern.state)
 			err = -errno;
 	}
 	if (err < 0)
@@ -240,7 +224,7 @@ void kern_slot_forget(struct kern *k, uint32_t slot)
 static bool free_slot(struct pins *p, uint32_t slot)
 {
 	struct weir_run *run = kern_run(&p->kern, slot);
-	struct weir_host *host = p->kern.host;
+	struct weir_host *host = &p->kern.state->host;
 	uint64_t seals;
 
 	if (!(run->flags & WEIR_RUN_TAKEN) || run->live || has_collector(p, slot))

@@ -15,6 +15,7 @@
 #include "user/base/buf.h"
 #include "user/base/cleanup.h"
 #include "user/base/fsio.h"
+#include "user/kern/control.h"
 #include "user/kern/kern.h"
 #include "user/kern/recover.h"
 
@@ -42,6 +43,11 @@ static int make_ring(struct kern_slot *s, size_t bytes, struct weir_err *e)
 	if (bpf_map_update_elem(s->kern->rings_fd, &s->slot, &s->ring_fd, BPF_ANY) < 0)
 		return err_errno(e, -errno, "setting the ring");
 	return 0;
+}
+
+uint32_t kern_trouble(const struct kern_slot *s)
+{
+	return kern_run(s->kern, s->slot)->trouble | s->kern->state->host.trouble;
 }
 
 static int find_slot(struct kern *k, uint32_t *ret_slot)
@@ -73,7 +79,9 @@ int kern_slot_take(struct kern *k, size_t ring_bytes, struct kern_slot *ret_slot
 
 		memset(run, 0, sizeof(*run));
 		run->flags = WEIR_RUN_TAKEN;
-		__atomic_add_fetch(&k->host->runs, 1, __ATOMIC_SEQ_CST);
+		if (k->state->host.runs == 0)
+			k->state->host.trouble = 0;
+		__atomic_add_fetch(&k->state->host.runs, 1, __ATOMIC_SEQ_CST);
 	}
 	flock(k->lock_fd, LOCK_UN);
 	if (err < 0)
@@ -127,7 +135,7 @@ void kern_slot_release(struct kern_slot *s)
 	if (!run->live) {
 		kern_slot_forget(k, s->slot);
 		__atomic_and_fetch(&run->flags, ~WEIR_RUN_TAKEN, __ATOMIC_SEQ_CST);
-		__atomic_sub_fetch(&k->host->runs, 1, __ATOMIC_SEQ_CST);
+		__atomic_sub_fetch(&k->state->host.runs, 1, __ATOMIC_SEQ_CST);
 	}
 	memset(s, 0, sizeof(*s));
 	s->ring_fd = -1;
@@ -146,11 +154,26 @@ int kern_look(struct kern *k, int fd, struct weir_bind *ret_bind)
 	return 0;
 }
 
-static void bloom_set(struct kern *k, uint64_t ino, uint32_t salt)
+static void bloom_set(struct kern *k, uint64_t ino, uint8_t bits)
 {
-	uint32_t bit = weir_bloom_bit(ino, salt);
+	__atomic_or_fetch(&k->state->bloom[weir_spread(ino, WEIR_BLOOM_BITS)], bits,
+			  __ATOMIC_SEQ_CST);
+}
 
-	__atomic_or_fetch(&k->bloom[bit >> 6], 1ull << (bit & 63), __ATOMIC_SEQ_CST);
+/* Where most walks of a run end. A rule that takes this one's place takes it here too. */
+static void set_home(struct kern_slot *s, const struct weir_objkey *key,
+		     const struct weir_rule *rule)
+{
+	struct weir_run *run = kern_run(s->kern, s->slot);
+
+	if (key->slot != s->slot)
+		return;
+	if (run->home == key->inode)
+		__atomic_store_n(&run->home, 0, __ATOMIC_SEQ_CST);
+	if (!(rule->flags & WEIR_RULE_WORKSPACE) || !(rule->flags & WEIR_RULE_ROOT))
+		return;
+	run->home_rule = *rule;
+	__atomic_store_n(&run->home, key->inode, __ATOMIC_SEQ_CST);
 }
 
 int kern_bind_fd(struct kern_slot *s, int fd, uint32_t slot, const struct weir_rule *rule,
@@ -169,12 +192,13 @@ int kern_bind_fd(struct kern_slot *s, int fd, uint32_t slot, const struct weir_r
 	if (copy < 0)
 		return err_errno(e, -errno, "holding an object in place");
 	s->pins[s->pin_count++] = copy;
-	bloom_set(s->kern, bind.ret_key.ino, 0);
+	bloom_set(s->kern, bind.ret_key.ino, WEIR_BLOOM_RULE);
 	if (bpf_map_update_elem(s->kern->rules_fd, &bind.ret_key, rule, BPF_ANY) < 0)
 		return errno == E2BIG ? err_set(e, -E2BIG, "more than %d rules on this host",
 						WEIR_RULES_MAX)
 				      : err_errno(e, -errno, "binding a rule");
 	s->rules[s->rule_count++] = bind.ret_key;
+	set_home(s, &bind.ret_key, rule);
 	return 0;
 }
 
@@ -198,7 +222,7 @@ int kern_bind_name(struct kern_slot *s, const char *dir, const char *name,
 		   const struct weir_rule *rule, struct weir_err *e)
 {
 	cleanup_close int fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	struct weir_namekey key = { .hash = WEIR_FNV_BASIS };
+	struct weir_namekey key = { 0 };
 	struct weir_bind bind = { 0 };
 	int err;
 
@@ -209,12 +233,11 @@ int kern_bind_name(struct kern_slot *s, const char *dir, const char *name,
 		return err_errno(e, err, "%s", dir);
 	key.dir = bind.ret_key;
 	key.dir.slot = s->slot;
-	for (const char *c = name; *c; c++)
-		key.hash = (key.hash ^ (unsigned char)*c) * WEIR_FNV_PRIME;
+	key.hash = kern_name_hash(name, s->kern->state->host.seed, false);
 	if (grow(&s->names, s->name_count, &s->name_cap, sizeof(key)) < 0 ||
 	    grow(&s->pins, s->pin_count, &s->pin_cap, sizeof(int)) < 0)
 		return err_errno(e, -ENOMEM, "binding a name");
-	bloom_set(s->kern, bind.ret_key.ino, 1);
+	bloom_set(s->kern, bind.ret_key.ino, WEIR_BLOOM_NAMED);
 	if (bpf_map_update_elem(s->kern->names_fd, &key, rule, BPF_ANY) < 0)
 		return err_errno(e, -errno, "binding the name %s in %s", name, dir);
 	s->names[s->name_count++] = key;
@@ -296,8 +319,8 @@ int kern_know_mounts(struct kern_slot *s, struct weir_err *e)
 static bool watch_device(struct kern *k, uint32_t dev)
 {
 	for (uint32_t i = 0; i < WEIR_WATCH_MAX; i++) {
-		if (k->host->dev[i] == dev || k->host->dev[i] == 0) {
-			k->host->dev[i] = dev;
+		if (k->state->host.dev[i] == dev || k->state->host.dev[i] == 0) {
+			k->state->host.dev[i] = dev;
 			return true;
 		}
 	}
@@ -317,8 +340,8 @@ int kern_watch(struct kern_slot *s, int fd, bool seal, struct weir_err *e)
 			return err_errno(e, -errno, "locking the slots");
 		s->watch_dev = bind.ret_object.dev;
 		s->watch_wide = !watch_device(s->kern, s->watch_dev);
-		s->kern->host->wide += s->watch_wide;
-		s->kern->host->watched++;
+		s->kern->state->host.wide += s->watch_wide;
+		s->kern->state->host.watched++;
 		flock(s->kern->lock_fd, LOCK_UN);
 	}
 	return kern_bind_fd(s, fd, WEIR_SLOT_SEAL, &rule, e);
@@ -334,9 +357,9 @@ void kern_unwatch(struct kern_slot *s)
 		if (s->rules[i].slot == WEIR_SLOT_SEAL)
 			bpf_map_delete_elem(k->rules_fd, &s->rules[i]);
 	if (flock(k->lock_fd, LOCK_EX) == 0) {
-		k->host->wide -= s->watch_wide;
-		if (--k->host->watched == 0)
-			memset(k->host->dev, 0, sizeof(k->host->dev));
+		k->state->host.wide -= s->watch_wide;
+		if (--k->state->host.watched == 0)
+			memset(k->state->host.dev, 0, sizeof(k->state->host.dev));
 		flock(k->lock_fd, LOCK_UN);
 	}
 	s->watch_dev = 0;
