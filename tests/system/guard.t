@@ -5,7 +5,8 @@
 . "$(dirname "$0")/lib.sh"
 policy_write "$policy" 'privileges:
   no_new_privs: false
-  capabilities: [CAP_KILL, CAP_SYS_PTRACE, CAP_SYS_ADMIN, CAP_SYS_RESOURCE, CAP_BPF, CAP_DAC_OVERRIDE, CAP_FOWNER]'
+  capabilities: [CAP_KILL, CAP_SYS_PTRACE, CAP_SYS_ADMIN, CAP_SYS_RESOURCE, CAP_BPF, CAP_PERFMON,
+    CAP_DAC_OVERRIDE, CAP_FOWNER]'
 
 # The collector is the parent of the first process. judged TITLE KIND [SCRIPT]: the last run was
 # violated by exactly this.
@@ -80,12 +81,9 @@ for mode in --enforce --observe; do
 	is "$(said)" 'next_id -1 1' 'is refused'
 done
 
-# Memory and environment of the collector.
-# Newer kernels let CAP_PERFMON and CAP_SYS_ADMIN read an environment without asking any hook
-# (may_access_mm): there a member that was given one of these can. A known gap.
-files='/proc/$PPID/environ /proc/$PPID/mem'
-[[ $(uname -r) != 7.* ]] || files='/proc/$PPID/mem'
-SECRET=of-the-collector weir_sh "cat $files >got 2>/dev/null; true"
+# Memory and environment of the collector. Newer kernels accept CAP_PERFMON and CAP_SYS_ADMIN for
+# these instead of asking any hook (may_access_mm).
+SECRET=of-the-collector weir_sh 'cat /proc/$PPID/environ /proc/$PPID/mem >got 2>/dev/null; true'
 is "$(tr -d '\0' <"$ws/got")" '' "the collector's environment and memory can't be read"
 judged 'reading them' tamper
 
