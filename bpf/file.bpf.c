@@ -32,15 +32,33 @@ static __always_inline bool is_own_proc(struct inode *inode, __u32 slot)
 	return entry && entry->slot == slot && entry->role != WEIR_ROLE_COLLECTOR;
 }
 
-/* Environment or memory map of a collector. 7.2 lets some capabilities read these without a
- * question to ptrace_access_check (which refuses them without a finding, as here: ps looks at
- * everybody). They are the entries below /proc/PID that only their owner may read. */
-static __always_inline bool is_collectors(struct inode *inode)
+/* maps, smaps, smaps_rollup, numa_maps: the first four letters as a number. */
+#define NAME_MAPS 0x7370616du
+#define NAME_SMAP 0x70616d73u
+#define NAME_NUMA 0x616d756eu
+
+/* Below /proc/PID: what only the owner may read (environment, auxiliary vector, page map), and
+ * the maps. */
+static __always_inline bool tells_of_memory(struct dentry *dentry, struct inode *inode)
+{
+	__u32 name = 0;
+
+	if (inode->i_mode == (S_IFREG | 0400))
+		return true;
+	if (inode->i_mode != (S_IFREG | 0444) ||
+	    bpf_probe_read_kernel(&name, sizeof(name), dentry->d_name.name))
+		return false;
+	return name == NAME_MAPS || name == NAME_SMAP || name == NAME_NUMA;
+}
+
+/* Environment or maps of a collector. 7.2 lets some capabilities read these without a question
+ * to ptrace_access_check (which refuses them without a finding, as here: ps looks at everybody). */
+static __always_inline bool is_collectors(struct dentry *dentry, struct inode *inode)
 {
 	struct weir_task *entry;
 	__u64 task;
 
-	if (inode->i_sb->s_magic != PROC_MAGIC || inode->i_mode != (S_IFREG | 0400))
+	if (inode->i_sb->s_magic != PROC_MAGIC || !tells_of_memory(dentry, inode))
 		return false;
 	task = task_of_proc(inode);
 	if (!task)
@@ -120,7 +138,7 @@ static __always_inline int use_file(struct file *file, __u16 hook, __u16 op)
 	if (ask.member) {
 		if (weir_is_overlay_layer(ask.run))
 			return weir_pass(&ask, hook);
-		if (is_collectors(objects.inode)) {
+		if (is_collectors(objects.first, objects.inode)) {
 			weir_pass(&ask, hook);
 			return 1;
 		}

@@ -11,13 +11,11 @@ static __always_inline int refuse_member(__u16 hook, __u16 op, __u16 kind, __u32
 	struct weir_objects objects = {};
 	struct weir_ask ask;
 
-	if (!weir_enter_aside(&ask, hook, op))
+	if (!weir_enter_aside(&ask, hook, op, kind))
 		return ask.deny;
-	ask.work->note.kind = kind;
 	ask.work->note.aux = aux;
 	ask.work->note.flags |= WEIR_EV_BAD_FIRST;
-	weir_leave(&ask, &objects);
-	return ask.run->mode != WEIR_MODE_OFF;
+	return weir_leave(&ask, &objects);
 }
 
 static __always_inline bool is_collector(struct task_struct *task)

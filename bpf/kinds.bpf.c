@@ -2,25 +2,36 @@
 /* Questions about plain numbers: global functions, verified once for a program. */
 #include "bpf/lib/decide.bpf.h"
 
-#define CLAIM_TRIES 8
+/* Neighbours in the array belong to one processor, as long as there are enough. */
+#define CLAIM_NEAR 8
+
+struct claim {
+	__u32 from;
+	__u32 range;
+	__u32 claimed;
+};
 
 static long claim_step(__u32 i, void *arg)
 {
-	__u32 *claimed = arg;
-	__u64 index = weir_below(bpf_get_smp_processor_id() * CLAIM_TRIES + i, WEIR_SCRATCH_MAX);
+	struct claim *c = arg;
+	__u64 index = ((c->from + i) & (c->range - 1)) | c->range;
 
-	if (__sync_val_compare_and_swap(&weir_state->scratch[index].busy, 0, 1) != 0)
+	index = weir_below(index, WEIR_CLAIMS_MAX);
+	if (__sync_val_compare_and_swap(&weir_state->claims[index], 0, 1) != 0)
 		return 0;
-	*claimed = index;
+	c->claimed = index;
 	return 1;
 }
 
-__noinline __u32 weir_claim_index(void)
+__noinline __u32 weir_claim(__u32 range)
 {
-	__u32 claimed = WEIR_SCRATCH_MAX;
+	struct claim c = {
+		.from = bpf_get_smp_processor_id() * CLAIM_NEAR,
+		.range = range,
+	};
 
-	bpf_loop(CLAIM_TRIES, claim_step, &claimed, 0);
-	return claimed;
+	bpf_loop(WEIR_DESKS_MAX, claim_step, &c, 0);
+	return c.claimed;
 }
 
 __noinline bool weir_is_kernel_fs(__u32 magic)

@@ -35,7 +35,7 @@ int BPF_PROG(weir_task_newtask, struct task_struct *task, u64 clone_flags)
 	if (!run || !entry)
 		return 0;
 	name_entry(entry, task);
-	buf = weir_claim();
+	buf = weir_buffer();
 	if (!buf) {
 		weir_lost(run, WEIR_HOOK_TASK_NEWTASK, WEIR_TROUBLE_SCRATCH);
 		return 0;
@@ -81,7 +81,7 @@ int BPF_PROG(weir_process_exec, struct task_struct *task, pid_t old_pid, struct 
 	if (!run || !entry)
 		return 0;
 	name_entry(entry, task);
-	buf = weir_claim();
+	buf = weir_buffer();
 	if (!buf) {
 		weir_lost(run, WEIR_HOOK_PROCESS_EXEC, WEIR_TROUBLE_SCRATCH);
 		return 0;
@@ -100,7 +100,7 @@ int BPF_PROG(weir_process_exec, struct task_struct *task, pid_t old_pid, struct 
 
 static __always_inline void emit_exit(struct weir_run *run, struct weir_task *entry, __u32 code)
 {
-	struct weir_scratch_buf *buf = weir_claim();
+	struct weir_scratch_buf *buf = weir_buffer();
 
 	if (!buf) {
 		weir_lost(run, WEIR_HOOK_PROCESS_EXIT, WEIR_TROUBLE_SCRATCH);

@@ -11,22 +11,23 @@ struct hasher {
 	__u32 len;
 };
 
+/* Hashes 16 bytes of a name, which most names are not longer than. */
 static long hash_chunk(__u32 i, void *arg)
 {
 	struct hasher *h = arg;
-	__u64 words[WORDS] = {};
-	__u32 at = i * CHUNK, count = h->len - at;
+	__u64 words[2] = {};
+	__u32 at = i * sizeof(words), count = h->len - at;
 
 	if (at >= h->len)
 		return 1;
-	if (count > CHUNK)
-		count = CHUNK;
+	if (count > sizeof(words))
+		count = sizeof(words);
 	if (bpf_probe_read_kernel(words, count, (void *)(h->name + at))) {
 		h->hash = 0;
 		return 1;
 	}
-	for (__u32 j = 0; j < WORDS; j++)
-		h->hash = weir_hash_word(h->hash, words[j]);
+	h->hash = weir_hash_secret(h->hash, words[0], weir_state->host.seed);
+	h->hash = weir_hash_secret(h->hash, words[1], weir_state->host.seed);
 	return 0;
 }
 
@@ -36,10 +37,10 @@ __noinline __u64 weir_name_hash(struct weir_name *name)
 
 	if (!name || name->len >= WEIR_NAME_MAX)
 		return 0;
-	h.hash = weir_state->host.seed;
+	h.hash = weir_state->host.seed ^ name->len;
 	h.name = name->bytes;
 	h.len = name->len;
-	bpf_loop(WEIR_NAME_MAX / CHUNK, hash_chunk, &h, 0);
+	bpf_loop(WEIR_NAME_MAX / 16, hash_chunk, &h, 0);
 	return h.hash;
 }
 
@@ -57,17 +58,20 @@ static __always_inline __u32 bit_of(__u64 hash)
 	return 1u << (weir_control_of(hash) & 31);
 }
 
-static __always_inline __u64 hash_words(const __u64 words[WORDS], bool fold)
+/* Of a control name, in lower case. */
+static __always_inline __u64 hash_words(const __u64 words[WORDS])
 {
 	__u64 hash = WEIR_FNV_BASIS;
 
 	for (__u32 i = 0; i < WORDS; i++)
-		hash = weir_hash_word(hash, fold ? weir_fold_word(words[i]) : words[i]);
+		hash = weir_hash_word(hash, weir_fold_word(words[i]));
 	return hash;
 }
 
 /* ".pth", in any case: Python runs what such a file says. */
 #define PTH 0x6874702eu
+/* ".git" */
+#define GIT 0x7469672eu
 
 __noinline __u32 weir_name_class(struct weir_name *name)
 {
@@ -85,10 +89,10 @@ __noinline __u32 weir_name_class(struct weir_name *name)
 	if (len >= WEIR_CTLNAME_MAX || bpf_probe_read_kernel(words, len, (void *)bytes) ||
 	    (words[0] & 0xff) != '.')
 		return WEIR_NAME_PLAIN;
-	hash = hash_words(words, true);
+	hash = hash_words(words);
 	class = weir_control_of(hash);
 	/* .Git is git's own directory on some systems, and nobody's business here */
-	if (class == WEIR_NAME_GIT && hash_words(words, false) != hash)
+	if (class == WEIR_NAME_GIT && words[0] != GIT)
 		return WEIR_NAME_CONTROL;
 	return class;
 }
@@ -123,7 +127,7 @@ static long find_step(__u32 i, void *arg)
 	len = BPF_CORE_READ(d, d_name.len);
 	bpf_probe_read_kernel(words, len & (CHUNK - 1), BPF_CORE_READ(d, d_name.name));
 	/* a name that is too long is none of the table's */
-	hash = hash_words(words, true) ^ len >> 5;
+	hash = hash_words(words) ^ len >> 5;
 	f->nested |= (bit_of(hash) >> WEIR_NAME_GITNEST & 1) << at_most(below & 127, 31);
 	f->hash[weir_below(at_most(below & 127, 3), 4)] = hash;
 	f->dentry = (__u64)BPF_CORE_READ(d, d_parent);

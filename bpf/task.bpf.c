@@ -29,7 +29,8 @@ static __always_inline int inherit(struct task_struct *child, struct weir_task *
 	if (!entry)
 		return 1;
 	entry->exited = 0;
-	entry->tgid = entry->pid = 0;
+	entry->tgid = entry->pid = entry->ns_tgid = 0;
+	entry->start_ns = 0;
 	entry->trunc_inode = 0;
 	entry->spec_dentry = 0;
 	entry->spec_kind = 0;

@@ -73,13 +73,20 @@ enum weir_name_class {
  * Names are hashed in words of 8 bytes, the last one filled up with zeros, which no name holds:
  * a loop over bytes would cost the programs a branch for each. Control names start from
  * WEIR_FNV_BASIS, folded to lower case: a collision can only make a name a control name, that
- * is, deny more. Names of rules start from the host's secret seed, so that nobody can look for
- * a name that passes for another.
+ * is, deny more. Names of rules start from their length
+ * and the host's secret seed, which also follows each word, so that nobody can look for a name that
+ * passes for another: after a single multiplication the highest bit of a word would cancel with
+ * bits of the next, whatever the seed.
  */
 static inline __u64 weir_hash_word(__u64 hash, __u64 word)
 {
 	hash = (hash ^ word) * 0x9e3779b97f4a7c15ull;
 	return hash ^ hash >> 32;
+}
+
+static inline __u64 weir_hash_secret(__u64 hash, __u64 word, __u64 seed)
+{
+	return weir_hash_word(weir_hash_word(hash, word), seed);
 }
 
 /* One byte of an FNV-1a hash, folded to lower case: for tables of user space. */

@@ -38,9 +38,14 @@
 /* Bytes of an exec's arguments that are kept as a label. */
 #define WEIR_ARGS_MAX 1024
 
-/* Event buffers in use at one time, machine-wide; none left counts as a drop. A program
- * holds at most one, so this is the number of programs that can be preempted inside. */
+/* Event buffers in use at one time, machine-wide; none left counts as a drop. A program holds
+ * at most one, so this is the number of programs that can be preempted while they tell. */
 #define WEIR_SCRATCH_MAX 64
+
+/* Decisions about outsiders at one time, machine-wide: tasks that can be preempted in the middle
+ * of one. One more is refused, and all runs that are active become indeterminate. */
+#define WEIR_DESKS_MAX 1024
+#define WEIR_CLAIMS_MAX (2 * WEIR_DESKS_MAX)
 
 /* Words of working memory in the entry of each member; the programs assert that they fit. */
 #define WEIR_WORK_WORDS 16

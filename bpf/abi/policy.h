@@ -134,12 +134,12 @@ WEIR_ASSERT_SIZE(struct weir_links, 8);
 
 /* State of the host, one element. */
 struct weir_host {
-	__u32 runs;    /* active runs: 0 lets every program return at once */
-	__u32 watched; /* watched or sealed trees */
-	__u32 dev[4];  /* superblock devices that hold them */
-	__u32 wide;    /* trees whose device found no room: every device counts */
-	__u32 trouble; /* WEIR_TROUBLE_SCRATCH: an outsider could not be judged; concerns all runs */
-	__u64 seed;    /* of the hashes of names */
+	__u32 runs;	/* active runs: 0 lets every program return at once */
+	__u32 watched;	/* watched or sealed trees */
+	__u32 dev[4];	/* superblock devices that hold them */
+	__u32 wide;	/* trees whose device found no room: every device counts */
+	__u32 unjudged; /* outsiders that were refused for want of a desk; concerns all runs */
+	__u64 seed;	/* of the hashes of names */
 };
 #define WEIR_WATCH_MAX 4
 WEIR_ASSERT_SIZE(struct weir_host, 40);

@@ -12,11 +12,10 @@
  * per-CPU buffer would be shared with whoever preempts it. */
 #define WEIR_SCRATCH_DATA (2 * WEIR_PATH_MAX + WEIR_NAME_MAX + 8)
 struct weir_scratch_buf {
-	__u32 busy;
-	__u32 offset;		     /* in bytes, of the next component */
-	__u32 limit;		     /* of the path */
-	__u32 flags;		     /* WEIR_EV_TRUNCATED, WEIR_EV_UNRESOLVED */
-	__u64 work[WEIR_WORK_WORDS]; /* decision about an outsider (weir_task has a member's) */
+	__u32 claim;  /* its index in claims */
+	__u32 offset; /* in bytes, of the next component */
+	__u32 limit;  /* of the path */
+	__u32 flags;  /* WEIR_EV_TRUNCATED, WEIR_EV_UNRESOLVED */
 	union {
 		struct weir_head head;
 		struct weir_opev op;
@@ -26,7 +25,15 @@ struct weir_scratch_buf {
 		char bytes[sizeof(struct weir_opev) + WEIR_SCRATCH_DATA];
 	};
 };
-WEIR_ASSERT_SIZE(struct weir_scratch_buf, 16 + 8 * WEIR_WORK_WORDS + 192 + 16648);
+WEIR_ASSERT_SIZE(struct weir_scratch_buf, 16 + 192 + 16648);
+
+/* Where a decision about an outsider lies, claimed likewise (weir_task has a member's). */
+struct weir_desk {
+	__u32 claim;
+	__u32 pad;
+	__u64 work[WEIR_WORK_WORDS];
+};
+WEIR_ASSERT_SIZE(struct weir_desk, 8 + 8 * WEIR_WORK_WORDS);
 
 struct weir_state {
 	struct weir_host host;
@@ -43,7 +50,11 @@ struct weir_state {
 	/* State of each run slot: counters and latches. */
 	struct weir_run runs[WEIR_RUNS_MAX];
 
+	/* Who has which of the following: 1, taken. The range of each begins at its own size, and
+	 * the rest stays 0. */
+	__u32 claims[WEIR_CLAIMS_MAX];
 	struct weir_scratch_buf scratch[WEIR_SCRATCH_MAX];
+	struct weir_desk desks[WEIR_DESKS_MAX];
 };
 
 #endif

@@ -18,7 +18,7 @@
 #include "bpf/lib/walk.bpf.h"
 
 /* What is known so far. Lies in a map, where the verifier does not follow its values: in the
- * entry of the member that acts (only the task itself gets there), else in a claimed buffer. */
+ * entry of the member that acts (only the task itself gets there), else on a claimed desk. */
 struct weir_work {
 	struct weir_note note;
 	struct weir_where where;
@@ -35,14 +35,25 @@ struct weir_ask {
 	struct weir_task *member; /* NULL: an outsider in a watched tree */
 	struct weir_run *run;
 	struct weir_work *work;
-	struct weir_scratch_buf *desk; /* what was claimed for work, NULL for a member */
-	bool deny;		       /* the answer where there is nothing to decide */
+	struct weir_desk *desk; /* what was claimed for work, NULL for a member */
+	bool deny;		/* the answer where there is nothing to decide */
 };
 
 static __always_inline bool weir_dev_watched(struct weir_host *host, __u32 dev)
 {
 	return host->wide || dev == host->dev[0] || dev == host->dev[1] || dev == host->dev[2] ||
 	       dev == host->dev[3];
+}
+
+static __always_inline struct weir_desk *weir_desk(void)
+{
+	__u32 claim = weir_claim(WEIR_DESKS_MAX);
+	struct weir_desk *desk = &weir_state->desks[weir_below(claim, WEIR_DESKS_MAX)];
+
+	if (!claim)
+		return 0;
+	desk->claim = claim;
+	return desk;
 }
 
 static __always_inline void weir_begin(struct weir_ask *ask, void *work, __u16 hook, __u16 op)
@@ -59,9 +70,11 @@ static __always_inline void weir_begin(struct weir_ask *ask, void *work, __u16 h
 static __always_inline bool weir_enter_outsider(struct weir_ask *ask, struct weir_host *host,
 						__u16 hook, __u16 op)
 {
-	ask->desk = weir_claim();
+	ask->desk = weir_desk();
 	if (!ask->desk) {
-		__sync_fetch_and_or(&host->trouble, WEIR_TROUBLE_SCRATCH);
+		/* it may be in a sealed tree */
+		__sync_fetch_and_add(&host->unjudged, 1);
+		ask->deny = true;
 		return false;
 	}
 	weir_begin(ask, ask->desk->work, hook, op);
@@ -116,30 +129,31 @@ static __always_inline bool weir_enter(struct weir_ask *ask, __u16 hook, __u16 o
 }
 
 /* The same for hooks that can be called from an interrupt: the member may be in the middle of
- * another decision. */
-static __always_inline bool weir_enter_aside(struct weir_ask *ask, __u16 hook, __u16 op)
+ * another decision. kind: of the finding that it is. */
+static __always_inline bool weir_enter_aside(struct weir_ask *ask, __u16 hook, __u16 op, __u16 kind)
 {
-	struct weir_host *host = &weir_state->host;
-
 	__builtin_memset(ask, 0, sizeof(*ask));
-	if (host->runs == 0)
+	if (weir_state->host.runs == 0)
 		return false;
 	ask->member = weir_member();
 	if (!ask->member || !weir_enter_member(ask, hook))
 		return false;
-	ask->desk = weir_claim();
+	ask->desk = weir_desk();
 	if (!ask->desk) {
+		if (ask->member->role != WEIR_ROLE_CANARY)
+			__sync_fetch_and_add(&ask->run->latch[kind & 31], 1);
 		ask->deny = weir_lost(ask->run, hook, WEIR_TROUBLE_SCRATCH);
 		return false;
 	}
 	weir_begin_member(ask, ask->desk->work, hook, op);
+	ask->work->note.kind = kind;
 	return true;
 }
 
 static __always_inline void weir_end(struct weir_ask *ask)
 {
 	if (ask->desk)
-		weir_release(ask->desk);
+		weir_unclaim(ask->desk->claim);
 }
 
 /* Ends a decision that needs no record. Always allows. */
@@ -209,7 +223,7 @@ static __always_inline void weir_judge_member(struct weir_ask *ask, struct dentr
 	struct weir_where *where = &ask->work->where;
 	__u32 want = ask->work->want, have, missing;
 
-	if (where->flags & WHERE_FOUND) {
+	if ((where->flags & WHERE_FOUND) && !(where->flags & WHERE_TOO_DEEP)) {
 		have = where->rule.rights;
 	} else {
 		have = weir_default_rights(ask, where);
@@ -222,7 +236,7 @@ static __always_inline void weir_judge_member(struct weir_ask *ask, struct dentr
 		note->flags |= WEIR_EV_HARDLINK;
 		have &= ~(__u32)WEIR_RIGHTS_MUTATE;
 	}
-	if (where->flags & WHERE_FIXED)
+	if ((want & WEIR_RIGHT_DELETE) && (where->flags & WHERE_FIXED))
 		have &= ~(__u32)WEIR_RIGHT_DELETE;
 	if ((where->flags & ask->work->control) && !(want & ~have))
 		want |= WEIR_RIGHT_CONTROL;

@@ -12,22 +12,30 @@
  * 100 ms. A wake-up for each record costs sixteen times more. */
 #define WAKE_BYTES 65536
 
-/* Index of a buffer that is now the caller's, or WEIR_SCRATCH_MAX: none is free. Global
- * functions of plain numbers are verified once, whatever calls them. */
-__u32 weir_claim_index(void);
+/* Claims one of range things (WEIR_SCRATCH_MAX buffers, WEIR_DESKS_MAX desks). Returns its index
+ * in claims, which is range and more; 0: none is free. Global functions of plain numbers are
+ * verified once, whatever calls them. */
+__u32 weir_claim(__u32 range);
 
-static __always_inline struct weir_scratch_buf *weir_claim(void)
+static __always_inline void weir_unclaim(__u32 claim)
 {
-	__u32 index = weir_claim_index();
+	__sync_val_compare_and_swap(&weir_state->claims[weir_below(claim, WEIR_CLAIMS_MAX)], 1, 0);
+}
 
-	if (index >= WEIR_SCRATCH_MAX)
+static __always_inline struct weir_scratch_buf *weir_buffer(void)
+{
+	__u32 claim = weir_claim(WEIR_SCRATCH_MAX);
+	struct weir_scratch_buf *buf = &weir_state->scratch[weir_below(claim, WEIR_SCRATCH_MAX)];
+
+	if (!claim)
 		return 0;
-	return &weir_state->scratch[weir_below(index, WEIR_SCRATCH_MAX)];
+	buf->claim = claim;
+	return buf;
 }
 
 static __always_inline void weir_release(struct weir_scratch_buf *buf)
 {
-	__sync_val_compare_and_swap(&buf->busy, 1, 0);
+	weir_unclaim(buf->claim);
 }
 
 /* The current task acts. entry: its own, NULL for an outsider. */
@@ -87,6 +95,7 @@ struct weir_pathwalk {
 	struct dentry *at;
 	struct dentry *root;
 	struct weir_scratch_buf *buf;
+	__u64 broken; /* disconnected */
 };
 
 /* Appends one component; the walk ends at the root of the file system. A name that a rename
@@ -119,6 +128,7 @@ static long weir_path_step(__u32 i, void *arg)
 	c->at = parent;
 	if (parent == d) {
 		buf->flags |= WEIR_EV_UNRESOLVED;
+		c->broken = 1;
 		return 1;
 	}
 	return 0;
@@ -133,7 +143,7 @@ static __always_inline __u32 weir_put_path(struct weir_scratch_buf *buf, struct 
 
 	buf->limit = start + WEIR_PATH_MAX;
 	bpf_loop(WEIR_DEPTH_MAX, weir_path_step, &c, 0);
-	if (c.at != c.root && !(buf->flags & WEIR_EV_UNRESOLVED))
+	if (c.at != c.root && !c.broken)
 		buf->flags |= WEIR_EV_TRUNCATED;
 	return buf->offset - start;
 }

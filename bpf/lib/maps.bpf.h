@@ -82,6 +82,7 @@ WEIR_MAP(weir_control_map, weir_control);
 struct weir_links_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, WEIR_LINKS_MAX);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, struct weir_linkkey);
 	__type(value, struct weir_links);
 };

@@ -73,7 +73,7 @@ static __always_inline void weir_put_objects(struct weir_scratch_buf *buf, struc
 static __noinline int weir_emit_op(struct weir_run *run, struct weir_note *note,
 				   struct weir_task *entry, struct weir_objects *objects)
 {
-	struct weir_scratch_buf *buf = weir_claim();
+	struct weir_scratch_buf *buf = weir_buffer();
 	int ret;
 
 	if (!buf)

@@ -200,34 +200,19 @@ static __always_inline void weir_look_git(struct weir_where *w, struct dentry *d
 		w->flags |= WHERE_ABOVE;
 }
 
-/* A level where nothing can apply. Returns false where the walk has to look closer. */
-static __always_inline bool weir_pass_level(struct weir_climb *c)
-{
-	struct dentry *d = c->at;
-	struct dentry *parent = d->d_parent;
-
-	if (weir_bloom_of(d->d_inode) & (WEIR_BLOOM_RULE | WEIR_BLOOM_NAMED))
-		return false;
-	if (d == c->root || parent == d)
-		return false;
-	c->below = d;
-	c->at = parent;
-	return true;
-}
-
-/* Two levels in a round: the round itself costs as much as half a level. */
-#define PASS_LEVELS 2
-
+/* A level where nothing can apply; ends where the walk has to look closer. */
 static long weir_pass_step(__u32 i, void *arg)
 {
 	struct weir_climb *c = arg;
-	__u32 done = 0;
+	struct dentry *d = c->at;
+	struct dentry *parent = d->d_parent;
 
-	for (; done < PASS_LEVELS; done++)
-		if (!weir_pass_level(c))
-			break;
-	c->where->levels += done;
-	return done != PASS_LEVELS;
+	if (weir_bloom_of(d->d_inode) || d == c->root || parent == d)
+		return 1;
+	c->where->levels++;
+	c->below = d;
+	c->at = parent;
+	return 0;
 }
 
 /*
@@ -250,7 +235,7 @@ static __always_inline void weir_walk(struct weir_where *w, struct dentry *dentr
 	w->dev = sb->s_dev;
 	w->names = names;
 	if (!names)
-		bpf_loop(WEIR_DEPTH_MAX / PASS_LEVELS, weir_pass_step, &c, 0);
+		bpf_loop(WEIR_DEPTH_MAX, weir_pass_step, &c, 0);
 	bpf_loop(WEIR_DEPTH_MAX, weir_climb_step, &c, 0);
 	if (w->levels >= WEIR_DEPTH_MAX)
 		w->flags |= WHERE_TOO_DEEP;

@@ -81,10 +81,11 @@ for mode in --enforce --observe; do
 	is "$(said)" 'next_id -1 1' 'is refused'
 done
 
-# Memory and environment of the collector. Newer kernels accept CAP_PERFMON and CAP_SYS_ADMIN for
-# these instead of asking any hook (may_access_mm).
-SECRET=of-the-collector weir_sh 'cat /proc/$PPID/environ /proc/$PPID/mem >got 2>/dev/null; true'
-is "$(tr -d '\0' <"$ws/got")" '' "the collector's environment and memory can't be read"
+# Memory, environment and maps of the collector. Newer kernels accept CAP_PERFMON and CAP_SYS_ADMIN
+# for these instead of asking any hook (may_access_mm).
+SECRET=of-the-collector weir_sh 'cd /proc/$PPID
+	cat environ auxv maps smaps smaps_rollup mem >"$OLDPWD/got" 2>/dev/null; true'
+is "$(tr -d '\0' <"$ws/got")" '' "the collector's environment, maps and memory can't be read"
 judged 'reading them' tamper
 
 # Pins, run directories, keys.

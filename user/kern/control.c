@@ -9,26 +9,33 @@
 #include "bpf/abi/control.h"
 #include "user/base/cleanup.h"
 
-/* Words that the programs hash for a name: always those of a whole chunk. */
-#define CHUNK 32
+/* Bytes that the programs hash at a time: always all words of a chunk. */
+#define CHUNK 16
 
-uint64_t kern_name_hash(const char *name, uint64_t seed, bool fold)
+uint64_t kern_name_hash(const char *name, uint64_t seed)
 {
 	size_t len = strlen(name);
+	uint64_t hash = seed ^ len;
 
 	for (size_t at = 0; at < len; at += CHUNK) {
 		uint64_t words[CHUNK / 8] = { 0 };
 
 		memcpy(words, name + at, len - at < CHUNK ? len - at : CHUNK);
 		for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-			seed = weir_hash_word(seed, fold ? weir_fold_word(words[i]) : words[i]);
+			hash = weir_hash_secret(hash, words[i], seed);
 	}
-	return seed;
+	return hash;
 }
 
+/* Of a control name. */
 static uint64_t name_hash(const char *name)
 {
-	return kern_name_hash(name, WEIR_FNV_BASIS, true);
+	uint64_t words[WEIR_CTLNAME_MAX / 8] = { 0 }, hash = WEIR_FNV_BASIS;
+
+	memcpy(words, name, strlen(name));
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		hash = weir_hash_word(hash, weir_fold_word(words[i]));
+	return hash;
 }
 
 static uint64_t chain(uint64_t hash, const char *name)

@@ -84,6 +84,7 @@ struct kern_slot {
 	uint32_t *supers;
 	size_t super_count, super_cap;
 	uint32_t watch_dev; /* device of the workspace, 0: none watched */
+	uint32_t unjudged;  /* weir_host.unjudged at the start */
 	bool watch_wide;    /* it found no room in weir_host.dev */
 	int ring_fd;
 };

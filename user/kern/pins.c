@@ -182,17 +182,20 @@ int pins_name(struct kern *k, const void *bytes, size_t size, const char *withou
 int pins_in_use(const char *build)
 {
 	char path[256];
-	struct weir_state *state;
+	struct weir_host *host;
 	cleanup_close int fd = -1;
 	int used;
 
 	snprintf(path, sizeof(path), "%s/%s/" KERN_PIN_STATE, KERN_PIN_ROOT, build);
 	fd = bpf_obj_get(path);
-	state = fd < 0 ? NULL : pins_map(fd);
-	if (!state)
+	if (fd < 0)
 		return -errno;
-	used = state->host.runs != 0;
-	pins_unmap(state);
+	/* of another build, only what comes first is known to be there */
+	host = mmap(NULL, sizeof(*host), PROT_READ, MAP_SHARED, fd, 0);
+	if (host == MAP_FAILED)
+		return -errno;
+	used = host->runs != 0;
+	munmap(host, sizeof(*host));
 	return used;
 }
 
@@ -215,6 +218,15 @@ int pins_clear(const struct kern *k, const struct weir_err *why, struct weir_err
 	return root < 0 ? 0 : fsio_remove_tree(root, build, e);
 }
 
+/* Was all of a build pinned? One that can't be read may be in use by a program of its own. */
+static bool is_whole(const char *build)
+{
+	char path[400];
+
+	snprintf(path, sizeof(path), "%s/%s/complete", KERN_PIN_ROOT, build);
+	return access(path, F_OK) == 0;
+}
+
 /* Removes the pins of other builds; keep may be NULL. */
 int pins_remove_others(const char *keep, struct weir_err *e)
 {
@@ -224,16 +236,16 @@ int pins_remove_others(const char *keep, struct weir_err *e)
 	if (!dir)
 		return errno == ENOENT ? 0 : err_errno(e, -errno, "%s", KERN_PIN_ROOT);
 	while ((entry = readdir(dir))) {
-		int err;
+		int err, used;
 
 		if (entry->d_name[0] == '.' || (keep && strcmp(entry->d_name, keep) == 0))
 			continue;
-		if (pins_in_use(entry->d_name) > 0) {
-			if (keep)
-				continue;
+		used = pins_in_use(entry->d_name);
+		if (keep && (used > 0 || (used < 0 && is_whole(entry->d_name))))
+			continue;
+		if (used > 0)
 			return err_set(e, -EBUSY,
 				       "a run is active: wait for its end, or weir recover");
-		}
 		err = fsio_remove_tree(dirfd(dir), entry->d_name, e);
 		if (err < 0)
 			return err;

@@ -47,7 +47,11 @@ static int make_ring(struct kern_slot *s, size_t bytes, struct weir_err *e)
 
 uint32_t kern_trouble(const struct kern_slot *s)
 {
-	return kern_run(s->kern, s->slot)->trouble | s->kern->state->host.trouble;
+	uint32_t trouble = kern_run(s->kern, s->slot)->trouble;
+
+	if (s->kern->state->host.unjudged != s->unjudged)
+		trouble |= WEIR_TROUBLE_SCRATCH;
+	return trouble;
 }
 
 static int find_slot(struct kern *k, uint32_t *ret_slot)
@@ -79,8 +83,7 @@ int kern_slot_take(struct kern *k, size_t ring_bytes, struct kern_slot *ret_slot
 
 		memset(run, 0, sizeof(*run));
 		run->flags = WEIR_RUN_TAKEN;
-		if (k->state->host.runs == 0)
-			k->state->host.trouble = 0;
+		s.unjudged = k->state->host.unjudged;
 		__atomic_add_fetch(&k->state->host.runs, 1, __ATOMIC_SEQ_CST);
 	}
 	flock(k->lock_fd, LOCK_UN);
@@ -111,9 +114,10 @@ void kern_slot_release(struct kern_slot *s)
 		return;
 	run = kern_run(k, s->slot);
 	kern_unwatch(s);
-	__atomic_store_n(&run->mode, WEIR_MODE_OFF, __ATOMIC_SEQ_CST);
 	if (run->live)
 		__atomic_or_fetch(&run->flags, WEIR_RUN_DEAD, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&run->mode, WEIR_MODE_OFF, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&run->home, 0, __ATOMIC_SEQ_CST);
 	for (size_t i = 0; i < s->rule_count; i++)
 		bpf_map_delete_elem(k->rules_fd, &s->rules[i]);
 	for (size_t i = 0; i < s->name_count; i++)
@@ -133,6 +137,8 @@ void kern_slot_release(struct kern_slot *s)
 	free(s->names);
 	free(s->supers);
 	if (!run->live) {
+		/* the program counts its entry down, which deleting it from here would not */
+		kern_adopt(s, 0, WEIR_ROLE_NONE, NULL);
 		kern_slot_forget(k, s->slot);
 		__atomic_and_fetch(&run->flags, ~WEIR_RUN_TAKEN, __ATOMIC_SEQ_CST);
 		__atomic_sub_fetch(&k->state->host.runs, 1, __ATOMIC_SEQ_CST);
@@ -233,7 +239,10 @@ int kern_bind_name(struct kern_slot *s, const char *dir, const char *name,
 		return err_errno(e, err, "%s", dir);
 	key.dir = bind.ret_key;
 	key.dir.slot = s->slot;
-	key.hash = kern_name_hash(name, s->kern->state->host.seed, false);
+	if (strlen(name) >= WEIR_NAME_MAX)
+		return err_set(e, -ENAMETOOLONG, "%s: longer than %d bytes", name,
+			       WEIR_NAME_MAX - 1);
+	key.hash = kern_name_hash(name, s->kern->state->host.seed);
 	if (grow(&s->names, s->name_count, &s->name_cap, sizeof(key)) < 0 ||
 	    grow(&s->pins, s->pin_count, &s->pin_cap, sizeof(int)) < 0)
 		return err_errno(e, -ENOMEM, "binding a name");
