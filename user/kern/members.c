@@ -49,14 +49,13 @@ int kern_each_member(struct kern_slot *s, int (*fn)(const struct weir_task *, vo
 }
 
 /* The pid may be another's by now; a member that exited is gone from the map or marked. */
-static int kill_one(const struct weir_task *task, void *arg)
+static int signal_one(const struct weir_task *task, void *arg)
 {
 	int fd = (int)syscall(SYS_pidfd_open, (pid_t)task->tgid, 0);
 
-	(void)arg;
 	if (fd < 0)
 		return 0;
-	syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0);
+	syscall(SYS_pidfd_send_signal, fd, *(const int *)arg, NULL, 0);
 	close(fd);
 	return 0;
 }
@@ -66,10 +65,13 @@ uint64_t kern_kill_members(struct kern_slot *s, unsigned int timeout_ms)
 	struct weir_run *run = kern_run(s->kern, s->slot);
 	const struct timespec pause = { .tv_nsec = KILL_PAUSE_NS };
 	struct timespec start, now;
+	int stop = SIGSTOP, end = SIGKILL;
 
 	clock_gettime(CLOCK_MONOTONIC, &start);
 	while (__atomic_load_n(&run->live, __ATOMIC_SEQ_CST) > 0) {
-		kern_each_member(s, kill_one, NULL);
+		/* a shell must not go on because the command that it waited for was killed first */
+		kern_each_member(s, signal_one, &stop);
+		kern_each_member(s, signal_one, &end);
 		nanosleep(&pause, NULL);
 		clock_gettime(CLOCK_MONOTONIC, &now);
 		if ((now.tv_sec - start.tv_sec) * 1000 + (now.tv_nsec - start.tv_nsec) / 1000000 >
