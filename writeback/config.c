@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <yaml.h>
 
 #include "user/base/cleanup.h"
 #include "user/base/fsio.h"
 #include "writeback/reason.h"
+#include "writeback/yamltext.h"
 
 enum shape {
 	SHAPE_TEXT,
@@ -115,22 +115,7 @@ struct parse {
 
 static int fail(const struct parse *p, const yaml_node_t *node, const char *what)
 {
-	return err_set(p->e, -EINVAL, "%s:%zu:%zu: %s", p->file, node->start_mark.line + 1,
-		       node->start_mark.column + 1, what);
-}
-
-/* Returns: the text of a scalar, NULL for anything else, empty, or with a NUL or control. */
-static const char *scalar(const yaml_node_t *node)
-{
-	const char *text;
-
-	if (!node || node->type != YAML_SCALAR_NODE || node->data.scalar.length == 0)
-		return NULL;
-	text = (const char *)node->data.scalar.value;
-	for (size_t i = 0; i < node->data.scalar.length; i++)
-		if ((unsigned char)text[i] < 0x20 || text[i] == 0x7f)
-			return NULL;
-	return text;
+	return yamltext_fail(p->file, node, what, p->e);
 }
 
 static int read_list(const struct parse *p, const struct member *m, const yaml_node_t *node)
@@ -142,7 +127,7 @@ static int read_list(const struct parse *p, const struct member *m, const yaml_n
 	for (yaml_node_item_t *item = node->data.sequence.items.start;
 	     item < node->data.sequence.items.top; item++) {
 		const yaml_node_t *entry = yaml_document_get_node(p->doc, *item);
-		const char *text = scalar(entry);
+		const char *text = yamltext_scalar(entry);
 
 		if (!text)
 			return fail(p, entry ? entry : node, "a plain text is needed here");
@@ -156,7 +141,7 @@ static int read_list(const struct parse *p, const struct member *m, const yaml_n
 
 static int read_member(const struct parse *p, const yaml_node_t *key, const yaml_node_t *value)
 {
-	const char *name = scalar(key);
+	const char *name = yamltext_scalar(key);
 	const struct member *m = NULL;
 	char **text;
 
@@ -173,9 +158,9 @@ static int read_member(const struct parse *p, const yaml_node_t *key, const yaml
 	text = text_at(p->config, m);
 	if (*text)
 		return fail(p, key, "this key stands here twice");
-	if (!scalar(value))
+	if (!yamltext_scalar(value))
 		return fail(p, value, "a plain text is needed here");
-	*text = strdup(scalar(value));
+	*text = strdup(yamltext_scalar(value));
 	return *text ? 0 : err_errno(p->e, -ENOMEM, "%s", p->file);
 }
 
@@ -253,24 +238,15 @@ int config_parse(const char *file, const char *text, size_t len, struct gate_con
 {
 	struct parse p = { .file = file, .config = ret_config, .e = e };
 	yaml_document_t doc;
-	yaml_parser_t parser;
 	int err;
 
 	*ret_config = (struct gate_config){ 0 };
-	if (!yaml_parser_initialize(&parser))
-		return err_errno(e, -ENOMEM, "%s", file);
-	yaml_parser_set_input_string(&parser, (const unsigned char *)text, len);
-	if (!yaml_parser_load(&parser, &doc)) {
-		err = err_set(e, -EINVAL, "%s:%zu:%zu: %s", file, parser.problem_mark.line + 1,
-			      parser.problem_mark.column + 1,
-			      parser.problem ? parser.problem : "no YAML");
-		yaml_parser_delete(&parser);
+	err = yamltext_load(file, text, len, YAML_ANY_ENCODING, &doc, e);
+	if (err < 0)
 		return err;
-	}
 	p.doc = &doc;
 	err = read_document(&p);
 	yaml_document_delete(&doc);
-	yaml_parser_delete(&parser);
 	if (err < 0)
 		config_done(ret_config);
 	return err;

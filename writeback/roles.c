@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <yaml.h>
 
 #include "user/base/cleanup.h"
+#include "writeback/yamltext.h"
 
 static const struct {
 	const char *name;
@@ -58,20 +58,16 @@ struct parse {
 
 static int fail(const struct parse *p, const yaml_node_t *node, const char *what)
 {
-	return err_set(p->e, -EINVAL, "%s:%zu:%zu: %s", p->name, node->start_mark.line + 1,
-		       node->start_mark.column + 1, what);
+	return yamltext_fail(p->name, node, what, p->e);
 }
 
 /* Returns: the text of a scalar, NULL for anything else, empty, or with what could hide. */
 static const char *scalar(const yaml_node_t *node)
 {
-	const char *text;
+	const char *text = yamltext_scalar(node);
 
-	if (!node || node->type != YAML_SCALAR_NODE || node->data.scalar.length == 0)
-		return NULL;
-	text = (const char *)node->data.scalar.value;
-	for (size_t i = 0; i < node->data.scalar.length; i++)
-		if ((unsigned char)text[i] <= 0x20 || (unsigned char)text[i] >= 0x7f)
+	for (const char *c = text; c && *c; c++)
+		if (*c == ' ' || (unsigned char)*c >= 0x7f)
 			return NULL;
 	return text;
 }
@@ -251,25 +247,15 @@ int roles_parse(const char *name, const char *text, size_t len, struct roles *re
 {
 	struct parse p = { .name = name, .roles = ret_roles, .e = e };
 	yaml_document_t doc;
-	yaml_parser_t parser;
 	int err;
 
 	*ret_roles = (struct roles){ 0 };
-	if (!yaml_parser_initialize(&parser))
-		return err_errno(e, -ENOMEM, "%s", name);
-	yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
-	yaml_parser_set_input_string(&parser, (const unsigned char *)text, len);
-	if (!yaml_parser_load(&parser, &doc)) {
-		err = err_set(e, -EINVAL, "%s:%zu:%zu: %s", name, parser.problem_mark.line + 1,
-			      parser.problem_mark.column + 1,
-			      parser.problem ? parser.problem : "no YAML");
-		yaml_parser_delete(&parser);
+	err = yamltext_load(name, text, len, YAML_UTF8_ENCODING, &doc, e);
+	if (err < 0)
 		return err;
-	}
 	p.doc = &doc;
 	err = read_document(&p);
 	yaml_document_delete(&doc);
-	yaml_parser_delete(&parser);
 	if (err < 0)
 		roles_done(ret_roles);
 	return err;
