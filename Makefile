@@ -4,7 +4,7 @@
 # make install    DESTDIR, PREFIX
 # make demo       three runs in front of the reader: promoted, blocked, blocked
 # make check      all tests; installs what they need through apt
-# make soak       all cases on all kernels (about an hour)
+# make soak       all cases on all kernels, and long races of the gate (more than an hour)
 # make bench      tables of costs with limits
 # make lint       clang-format, clang-tidy, cppcheck, shellcheck, layers, headers
 # make format     clang-format in place
@@ -118,6 +118,7 @@ check: $(O)/check-deps.stamp
 .PHONY: soak
 soak: $(O)/check-deps.stamp all
 	tests/cases/run
+	ROUNDS=1000 tests/checks/tap tests/gate/race.t
 
 .PHONY: bench
 bench: $(O)/check-deps.stamp all
