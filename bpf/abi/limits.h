@@ -23,7 +23,8 @@
  * thousands); one more makes the run that makes it indeterminate. */
 #define WEIR_LINKS_MAX 65536
 
-/* Directory levels that a walk climbs; deeper objects have no rights. PATH_MAX is 4096
+/* Directory levels that a walk climbs; deeper objects have no rights, and an outsider's change
+ * below them counts like one without a desk (WEIR_DESKS_MAX). PATH_MAX is 4096
  * bytes, so an ordinary path of two-letter names has 1,365 levels; real trees stay
  * below 60, and each level costs about 85 instructions. */
 #define WEIR_DEPTH_MAX 128
@@ -43,7 +44,7 @@
 #define WEIR_SCRATCH_MAX 64
 
 /* Decisions about outsiders at one time, machine-wide: tasks that can be preempted in the middle
- * of one. One more is refused, and all runs that are active become indeterminate. */
+ * of one. One more makes all active runs indeterminate, and is refused while a tree is sealed. */
 #define WEIR_DESKS_MAX 1024
 #define WEIR_CLAIMS_MAX (2 * WEIR_DESKS_MAX)
 

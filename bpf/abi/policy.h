@@ -138,11 +138,13 @@ struct weir_host {
 	__u32 watched;	/* watched or sealed trees */
 	__u32 dev[4];	/* superblock devices that hold them */
 	__u32 wide;	/* trees whose device found no room: every device counts */
-	__u32 unjudged; /* outsiders that were refused for want of a desk; concerns all runs */
-	__u64 seed;	/* of the hashes of names */
+	__u32 unjudged; /* outsiders' changes that nobody could place; concerns all runs */
+	__u32 sealed;	/* sealed trees: what can't be placed is refused */
+	__u32 pad;
+	__u64 seed; /* of the hashes of names */
 };
 #define WEIR_WATCH_MAX 4
-WEIR_ASSERT_SIZE(struct weir_host, 40);
+WEIR_ASSERT_SIZE(struct weir_host, 48);
 
 enum weir_mode {
 	WEIR_MODE_OFF = 0,
@@ -163,6 +165,7 @@ enum weir_mode {
 #define WEIR_TROUBLE_MEMBER (1u << 2)  /* a task could not be made a member; its fork failed */
 #define WEIR_TROUBLE_DEAD (1u << 3)    /* the collector died */
 #define WEIR_TROUBLE_LINKS (1u << 4)   /* link table full */
+#define WEIR_TROUBLE_PLACE (1u << 5)   /* an outsider's change that nobody could place */
 
 struct weir_run {
 	__u32 mode;

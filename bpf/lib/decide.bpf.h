@@ -66,15 +66,22 @@ static __always_inline void weir_begin(struct weir_ask *ask, void *work, __u16 h
 	ask->work->control = WHERE_CONTROL;
 }
 
+/* An outsider's change that can't be placed may lie in a workspace. Refused where a tree is
+ * sealed, since nobody looks at that one again. */
+static __always_inline bool weir_unplaced(void)
+{
+	struct weir_host *host = &weir_state->host;
+
+	__sync_fetch_and_add(&host->unjudged, 1);
+	return host->sealed;
+}
+
 /* An outsider's change on a device that holds a watched tree. */
-static __always_inline bool weir_enter_outsider(struct weir_ask *ask, struct weir_host *host,
-						__u16 hook, __u16 op)
+static __always_inline bool weir_enter_outsider(struct weir_ask *ask, __u16 hook, __u16 op)
 {
 	ask->desk = weir_desk();
 	if (!ask->desk) {
-		/* it may be in a sealed tree */
-		__sync_fetch_and_add(&host->unjudged, 1);
-		ask->deny = true;
+		ask->deny = weir_unplaced();
 		return false;
 	}
 	weir_begin(ask, ask->desk->work, hook, op);
@@ -120,7 +127,7 @@ static __always_inline bool weir_enter(struct weir_ask *ask, __u16 hook, __u16 o
 	if (!ask->member) {
 		if (!place || !host->watched || !weir_dev_watched(host, place->d_sb->s_dev))
 			return false;
-		return weir_enter_outsider(ask, host, hook, op);
+		return weir_enter_outsider(ask, hook, op);
 	}
 	if (!weir_enter_member(ask, hook))
 		return false;
@@ -262,8 +269,11 @@ static __always_inline void weir_judge_outsider(struct weir_ask *ask)
 	struct weir_where *where = &ask->work->where;
 	struct weir_run *run;
 
-	if (!(where->flags & WHERE_FOUND))
+	if (!(where->flags & WHERE_FOUND)) {
+		if (where->flags & (WHERE_DISCONNECTED | WHERE_TOO_DEEP))
+			ask->deny = weir_unplaced();
 		return;
+	}
 	run = weir_run_of(where->rule.id);
 	/* a seal ends with whoever holds it */
 	if (!run || (run->flags & WEIR_RUN_DEAD))
@@ -331,7 +341,7 @@ static __always_inline int weir_leave(struct weir_ask *ask, struct weir_objects 
 
 	if (!ask->run) {
 		weir_end(ask);
-		return 0;
+		return ask->deny;
 	}
 	note->outcome = weir_refuses(ask) ? WEIR_OUTCOME_DENIED : WEIR_OUTCOME_PASSED;
 	if (!ask->member)

@@ -77,6 +77,27 @@ commit=$(tip)
 try weir commit "$first" -m 'Again'
 is "$status $stdout" "0 already promoted as $commit, nothing changed" 'a second time: already promoted' "$stderr"
 is "$(tip)" "$commit" 'nothing has changed'
+
+# The workspace is sealed as long as the gate is at work, here as long as it is stopped.
+promotable 'echo sealed >sealed'
+workspace=$(of_run 'r["workspace"]')
+deep=$(dirname "$state")/deep
+deep_make "$deep"
+weir commit -m 'Sealed' >"$lab/bg.out" 2>&1 &
+until pkill -STOP -x weir-gate; do :; done
+sleep 1
+sealed=$(bash -c 'echo x >"$0/foreign"' "$workspace" 2>&1)
+like "$sealed" 'Operation not permitted' 'nobody writes into a sealed workspace'
+is "$(deep_write "$deep")" 'Operation not permitted' 'nor where nobody can tell whether it is there'
+touch "$lab/far"
+ok $? 'but elsewhere'
+pkill -CONT -x weir-gate
+wait $!
+is $? 0 'the gate goes on' "$(<"$lab/bg.out")"
+is "$(git -C "$trusted" show main:sealed)" sealed 'and has promoted it'
+is "$(deep_write "$deep")" written 'the seal is lifted'
+commit=$(tip)
+
 for name in HEAD main "${commit:0:10}"; do
 	try weir verify "$name" --repo "$trusted" --signers /etc/weir/allowed_signers
 	like "$status $stdout" "^0 .*good  $commit, signed by" "weir verify $name" "$stderr"

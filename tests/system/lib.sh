@@ -106,6 +106,32 @@ weir_sh()
 	weir_run "${@:1:$#-1}" -- sh -c "$script"
 }
 
+# A chain of 300 directories, longer than a path can be.
+deep_make()
+{
+	python3 -c 'import os, sys
+os.mkdir(sys.argv[1])
+os.chdir(sys.argv[1])
+for i in range(300):
+    os.mkdir("d")
+    os.chdir("d")
+open("file", "w")' "$1"
+}
+
+# An outsider opens the file at its end for writing: says what becomes of it.
+deep_write()
+{
+	python3 -c 'import os, sys
+os.chdir(sys.argv[1])
+for i in range(300):
+    os.chdir("d")
+try:
+    open("file", "w")
+    print("written")
+except OSError as e:
+    print(e.strerror)' "$1"
+}
+
 run_last()
 {
 	# shellcheck disable=SC2012 # names that weir makes

@@ -79,6 +79,39 @@ run=$(run_last)
 is "$(of_run 'sorted({x["kind"] for x in f})')" "['gate-race']" 'as a foreign write'
 like "$(of_run 'f[0]["object"]["path"]')" "^$ws/foreign$" 'of this file'
 
+# An outsider opens a file by its handle, when the kernel has forgotten its path.
+handle_write()
+{
+	python3 -c 'import ctypes, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+handle = (ctypes.c_uint * 34)(128)
+if libc.name_to_handle_at(-100, sys.argv[1].encode(), handle, ctypes.byref(ctypes.c_int()), 0) != 0:
+    sys.exit("name_to_handle_at")
+top = os.open(os.path.dirname(sys.argv[1]), os.O_RDONLY)
+open("/proc/sys/vm/drop_caches", "w").write("2")
+got = libc.open_by_handle_at(top, handle, os.O_WRONLY)
+print("written" if got >= 0 else os.strerror(ctypes.get_errno()))' "$1"
+}
+
+# meanwhile FUNCTION [ARGS]: an outsider acts beside a run, which becomes indeterminate.
+meanwhile()
+{
+	rm -f "$ws/up"
+	weir run -w "$ws" -p "$policy" -- sh -c 'touch up; sleep 3' 2>"$lab/bg.err" &
+	until_ok test -e "$ws/up"
+	is "$("$@")" written "an outsider: $1"
+	wait $!
+	is $? 121 'which makes the run indeterminate' "$(<"$lab/bg.err")"
+	like "$(<"$lab/bg.err")" 'another process changed something that nobody can place' 'and is told'
+	rm -f "$ws/up"
+}
+
+# Where nobody can tell where a file lies, it may be in the workspace.
+deep_make "$lab/deep"
+meanwhile deep_write "$lab/deep"
+echo x >"$ws/handle"
+meanwhile handle_write "$ws/handle"
+
 # Two runs of different slots don't get each other's rights.
 mkdir -p "$lab/second"
 weir run -q -w "$lab/second" -p "$policy" -- sh -c 'touch up; sleep 4' 2>/dev/null &

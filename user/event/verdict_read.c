@@ -171,6 +171,7 @@ static void read_trouble(struct verdict *v, const json_t *json)
 		{ WEIR_TROUBLE_SCRATCH, "a record was lost because no event buffer was left" },
 		{ WEIR_TROUBLE_MEMBER, "a process could not be watched, so its fork failed" },
 		{ WEIR_TROUBLE_DEAD, "the collector died" },
+		{ WEIR_TROUBLE_PLACE, "another process changed something that nobody can place" },
 		{ WEIR_TROUBLE_LINKS, "too many hard links were made to remember them" },
 	};
 	uint64_t trouble;

@@ -86,6 +86,7 @@ struct kern_slot {
 	uint32_t watch_dev; /* device of the workspace, 0: none watched */
 	uint32_t unjudged;  /* weir_host.unjudged at the start */
 	bool watch_wide;    /* it found no room in weir_host.dev */
+	bool sealed;	    /* counted in weir_host.sealed */
 	int ring_fd;
 };
 

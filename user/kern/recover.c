@@ -237,7 +237,7 @@ static bool free_slot(struct pins *p, uint32_t slot)
 	kern_slot_forget(&p->kern, slot);
 	bpf_map_delete_elem(p->kern.rings_fd, &slot);
 	if (seals && sweep(p->kern.rules_fd, match_seal, 0, false) == 0) {
-		host->watched = host->wide = 0;
+		host->watched = host->wide = host->sealed = 0;
 		memset(host->dev, 0, sizeof(host->dev));
 	}
 	__atomic_store_n(&run->flags, 0, __ATOMIC_SEQ_CST);

@@ -50,7 +50,7 @@ uint32_t kern_trouble(const struct kern_slot *s)
 	uint32_t trouble = kern_run(s->kern, s->slot)->trouble;
 
 	if (s->kern->state->host.unjudged != s->unjudged)
-		trouble |= WEIR_TROUBLE_SCRATCH;
+		trouble |= WEIR_TROUBLE_PLACE;
 	return trouble;
 }
 
@@ -336,6 +336,22 @@ static bool watch_device(struct kern *k, uint32_t dev)
 	return false;
 }
 
+static void count_watch(struct kern_slot *s, uint32_t dev, bool seal)
+{
+	struct weir_host *host = &s->kern->state->host;
+
+	if (!s->watch_dev) {
+		s->watch_dev = dev;
+		s->watch_wide = !watch_device(s->kern, dev);
+		host->wide += s->watch_wide;
+		host->watched++;
+	}
+	if (seal && !s->sealed) {
+		s->sealed = true;
+		host->sealed++;
+	}
+}
+
 int kern_watch(struct kern_slot *s, int fd, bool seal, struct weir_err *e)
 {
 	struct weir_rule rule = { .flags = seal ? WEIR_RULE_SEAL : WEIR_RULE_WATCH, .id = s->slot };
@@ -344,15 +360,10 @@ int kern_watch(struct kern_slot *s, int fd, bool seal, struct weir_err *e)
 
 	if (err < 0)
 		return err_errno(e, err, "watching the workspace");
-	if (!s->watch_dev) {
-		if (flock(s->kern->lock_fd, LOCK_EX) < 0)
-			return err_errno(e, -errno, "locking the slots");
-		s->watch_dev = bind.ret_object.dev;
-		s->watch_wide = !watch_device(s->kern, s->watch_dev);
-		s->kern->state->host.wide += s->watch_wide;
-		s->kern->state->host.watched++;
-		flock(s->kern->lock_fd, LOCK_UN);
-	}
+	if (flock(s->kern->lock_fd, LOCK_EX) < 0)
+		return err_errno(e, -errno, "locking the slots");
+	count_watch(s, bind.ret_object.dev, seal);
+	flock(s->kern->lock_fd, LOCK_UN);
 	return kern_bind_fd(s, fd, WEIR_SLOT_SEAL, &rule, e);
 }
 
@@ -367,9 +378,11 @@ void kern_unwatch(struct kern_slot *s)
 			bpf_map_delete_elem(k->rules_fd, &s->rules[i]);
 	if (flock(k->lock_fd, LOCK_EX) == 0) {
 		k->state->host.wide -= s->watch_wide;
+		k->state->host.sealed -= s->sealed;
 		if (--k->state->host.watched == 0)
 			memset(k->state->host.dev, 0, sizeof(k->state->host.dev));
 		flock(k->lock_fd, LOCK_UN);
 	}
 	s->watch_dev = 0;
+	s->sealed = false;
 }
