@@ -99,6 +99,7 @@ killed()
 	weir run -p @base -- sh -c "$1" >"$lab/bg.out" 2>"$lab/bg.err" </dev/null &
 	collector=$!
 	until_ok sh -c "ls $state/work/*/up" >/dev/null
+	sleep 2 # the trace is written each second
 	dead=$(basename "$(dirname "$(ls "$state"/work/*/up)")")
 	kill -9 $collector
 	wait $collector 2>/dev/null
@@ -131,6 +132,21 @@ try weir recover
 is "$status $stdout" '0 nothing to recover' 'after that there is nothing to recover' "$stderr"
 try weir list
 like "$stdout" "$dead +cut-short" 'weir list calls it cut short'
+try weir show "$dead"
+is "$status" 0 'weir show tells what its trace has' "$stderr"
+like "$stdout" 'INDETERMINATE' 'indeterminate'
+like "$stdout" 'cut short: this is what its trace tells' 'says why'
+like "$stdout" 'sleep 60 & touch up; sleep 60' 'the command'
+try weir show --json "$dead"
+is "$(python3 -c 'import json, sys
+r = json.load(open(sys.argv[1]))
+print(r["verdict"], r["exit"], r["counts"]["mutations"] > 0, [x["code"] for x in r["reasons"]])' "$lab/stdout")" \
+	"indeterminate None True ['no-end']" 'also as JSON' "$stderr"
+cp "$state/runs/$dead/trace" "$lab/trace"
+truncate -s 100 "$state/runs/$dead/trace"
+try weir show "$dead"
+is "$status $(wc -l <"$lab/stderr")" '125 1' 'a trace without a beginning: one line' "$stderr"
+cp "$lab/trace" "$state/runs/$dead/trace"
 try weir rm "$dead" "$ended"
 is "$status $stdout" "0 removed $dead
 removed $ended and its checkout" 'and rm removes both' "$stderr"

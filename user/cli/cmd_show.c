@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* weir show: what a run did, once more. */
 #include <argp.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "user/base/cleanup.h"
 #include "user/base/usage.h"
 #include "user/cli/cmd.h"
+#include "user/cli/replay.h"
 #include "user/cli/runs.h"
 #include "user/cli/say.h"
 #include "user/report/report.h"
@@ -38,6 +40,18 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	return ARGP_ERR_UNKNOWN;
 }
 
+/* What the run said at its end; of one that was cut short, what its trace tells. */
+static int read_run(const char *state, const struct rundir *run, json_t **ret_json,
+		    struct weir_err *e)
+{
+	cleanup_rundir_locks struct rundir_locks locks = { 0 };
+	int err = runs_read(run, ret_json, e);
+
+	if (err != -ENOENT || rundir_locks(state, &locks, e) < 0 || runs_is_active(&locks, run->id))
+		return err;
+	return replay_run(run, ret_json, e);
+}
+
 static int show(const struct show_options *o, struct weir_err *e)
 {
 	cleanup_rundir struct rundir run = { .fd = -1 };
@@ -46,7 +60,7 @@ static int show(const struct show_options *o, struct weir_err *e)
 	json_t *json = NULL;
 	int status;
 
-	if (runs_open(o->run, &state, &run, e) < 0 || runs_read(&run, &json, e) < 0)
+	if (runs_open(o->run, &state, &run, e) < 0 || read_run(state, &run, &json, e) < 0)
 		return say_error(e);
 	if (o->json)
 		status = say_json(json);

@@ -35,6 +35,7 @@ struct loop {
 	int signals;
 	uint64_t began, exited, stopped; /* when, 0: not yet */
 	uint64_t shown;
+	uint64_t written; /* the trace, up to here */
 	bool progress;
 };
 
@@ -200,6 +201,17 @@ static void show_progress(struct loop *l, uint64_t now)
 		(unsigned long long)s->pipe.mutations, findings_count(s->pipe.findings));
 }
 
+/* What happened more than a second ago survives a crash of ours. */
+static void keep_trace(struct loop *l, uint64_t now)
+{
+	struct pipe *p = &l->s->pipe;
+
+	if (now - l->written < NS || p->trace_err < 0)
+		return;
+	l->written = now;
+	p->trace_err = trace_writer_flush(p->trace, &p->trace_error);
+}
+
 static uint64_t disk_free(const struct session *s)
 {
 	struct statvfs fs;
@@ -271,6 +283,7 @@ static void turn(struct loop *l)
 		terminal_input(&l->terminal);
 	check_time(l, now_ns());
 	check_disk(l);
+	keep_trace(l, now_ns());
 	show_progress(l, now_ns());
 }
 

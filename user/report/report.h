@@ -26,7 +26,7 @@ struct report {
 	const char *mode;		       /* trace, observe, enforce */
 	char *const *argv;		       /* the command */
 	int wait_status;		       /* of the command, -1: it never started */
-	int exit_status;		       /* of weir run */
+	int exit_status;		       /* of weir run, -1: it was cut short */
 	int64_t started, ended;		       /* seconds since 1970 */
 	uint64_t duration_ms;
 	uint64_t members;	/* processes and threads there were */

@@ -125,8 +125,9 @@ static json_t *borrowed(const json_t *o)
 
 static json_t *head_json(const struct report *r)
 {
-	return json_pack("{s:s, s:s, s:i, s:o, s:o, s:o, s:o, s:s, s:o, s:o}", "schema",
-			 "weir.run/1", "id", r->id, "exit", r->exit_status, "command",
+	return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:s, s:o, s:o}", "schema",
+			 "weir.run/1", "id", r->id, "exit",
+			 r->exit_status < 0 ? json_null() : json_integer(r->exit_status), "command",
 			 command_json(r->argv), "status", status_json(r->wait_status), "user",
 			 escaped(r->user), "workspace", escaped(r->workspace), "mode", r->mode,
 			 "policy", escaped(r->policy_file), "base", base_json(r));

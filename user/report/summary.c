@@ -71,6 +71,11 @@ static void add_verdict(struct page *p, const json_t *run, const struct report_t
 	buf_addf(p->b, "\n");
 }
 
+static bool is_cut_short(const json_t *run)
+{
+	return !json_is_integer(json_object_get(run, "exit"));
+}
+
 static void add_status(struct page *p, const json_t *run)
 {
 	const json_t *status = json_object_get(run, "status");
@@ -80,11 +85,13 @@ static void add_status(struct page *p, const json_t *run)
 	else if (json_object_get(status, "code"))
 		buf_addf(p->b, "exit status %" PRIu64, text_number(status, "code"));
 	else
-		buf_addf(p->b, "it never started");
+		buf_addf(p->b, is_cut_short(run) ? "nobody saw its end" : "it never started");
 	buf_addf(p->b, ", ");
 	text_add_duration(p, text_number(run, "duration_ms"));
-	buf_addf(p->b, ", as ");
-	text_add(p, text_of(run, "user"));
+	if (*text_of(run, "user")) {
+		buf_addf(p->b, ", as ");
+		text_add(p, text_of(run, "user"));
+	}
 }
 
 static void add_head(struct page *p, const json_t *run)
@@ -95,8 +102,11 @@ static void add_head(struct page *p, const json_t *run)
 
 	buf_addf(p->b, "   run        ");
 	text_add(p, text_of(run, "id"));
-	buf_addf(p->b, ", weir's exit status %" PRIu64 "\n   command    ",
-		 text_number(run, "exit"));
+	if (is_cut_short(run))
+		buf_addf(p->b, ", cut short: this is what its trace tells");
+	else
+		buf_addf(p->b, ", weir's exit status %" PRIu64, text_number(run, "exit"));
+	buf_addf(p->b, "\n   command    ");
 	text_add_command(p, json_object_get(run, "command"), COMMAND_MAX);
 	buf_addf(p->b, "\n              ");
 	add_status(p, run);
