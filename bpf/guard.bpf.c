@@ -11,10 +11,9 @@ static __always_inline int refuse_member(__u16 hook, __u16 op, __u16 kind, __u32
 	struct weir_objects objects = {};
 	struct weir_ask ask;
 
-	if (!weir_enter_aside(&ask, hook, op, kind))
+	if (!weir_enter_aside(&ask, hook, op, kind, WEIR_POWER_NEVER))
 		return ask.deny;
 	ask.work->note.aux = aux;
-	ask.work->note.flags |= WEIR_EV_BAD_FIRST;
 	return weir_leave(&ask, &objects);
 }
 

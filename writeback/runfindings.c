@@ -33,6 +33,7 @@ static const struct {
 	[WEIR_KIND_MEMORY_ACCESS] = { true, ROLE_SECURITY },
 	[WEIR_KIND_EXEC_MEMFD] = { true, ROLE_SECURITY },
 	[WEIR_KIND_NAMESPACE] = { true, ROLE_SECURITY },
+	[WEIR_KIND_PRIVILEGE] = { true, ROLE_SECURITY },
 	[WEIR_KIND_MOUNT] = { true, ROLE_PLATFORM_OWNER },
 	[WEIR_KIND_KERNEL_TUNABLE] = { true, ROLE_PLATFORM_OWNER },
 	[WEIR_KIND_MODULE] = { true, ROLE_PLATFORM_OWNER },
@@ -82,13 +83,15 @@ static int make_id(const struct finding *f, char *ret_id)
 				names_outcome(f->outcome),
 				f->path,
 				f->other,
-				f->text };
+				f->text,
+				f->target };
 	cleanup_digest struct digest *d = digest_new();
 	unsigned char hash[DIGEST_SIZE];
 	char hex[DIGEST_HEX];
 	int err = d ? digest_add(d, head, sizeof(head)) : -ENOMEM;
 
-	for (size_t i = 0; err == 0 && i < ARRAY_SIZE(parts); i++)
+	/* findings without a target keep the id that they had before there were any */
+	for (size_t i = 0; err == 0 && i < ARRAY_SIZE(parts) - !*f->target; i++)
 		err = digest_add(d, parts[i], strlen(parts[i]) + 1);
 	if (err == 0)
 		err = digest_end(d, hash);
@@ -117,6 +120,8 @@ static int add_finding(struct run_findings *all, const struct finding *f)
 	buf_add_escaped(&text, f->path, f->path_len);
 	if (f->text[0])
 		buf_addf(&text, " %s", f->text);
+	if (f->target[0])
+		buf_addf(&text, " (%s)", f->target);
 	item->text = strdup(buf_str(&text));
 	if (!item->text)
 		return -ENOMEM;

@@ -9,6 +9,9 @@
  * system, each NUL-terminated: "main.c\0src\0ws\0lab\0". They name where the
  * object really lives (dentries of its own file system), never a string that the
  * process passed.
+ *
+ * Version 2 put whom or what an operation was aimed at behind the fixed part of an
+ * operation of version 1; all else is the same.
  */
 #ifndef WEIR_ABI_EVENT_H
 #define WEIR_ABI_EVENT_H
@@ -16,7 +19,7 @@
 #include "bpf/abi/limits.h"
 #include "bpf/abi/types.h"
 
-#define WEIR_ABI_VERSION 1
+#define WEIR_ABI_VERSION 2
 
 enum weir_record {
 	WEIR_RECORD_OP = 1,
@@ -50,7 +53,8 @@ enum weir_record {
 	X(GATE_RACE, "gate-race", "error") \
 	X(ATTEMPT, "attempt", "notice") \
 	X(COVERAGE, "coverage", "error") \
-	X(POLICY, "policy", "error")
+	X(POLICY, "policy", "error") \
+	X(PRIVILEGE, "privilege", "critical")
 
 enum weir_kind {
 #define WEIR_X(id, name, severity) WEIR_KIND_##id,
@@ -91,7 +95,32 @@ enum weir_kind {
 	X(PRLIMIT, "prlimit") \
 	X(MOUNT, "mount") \
 	X(UMOUNT, "umount") \
-	X(SYSCTL, "sysctl")
+	X(SYSCTL, "sysctl") \
+	X(SCHEDULE, "schedule") \
+	X(SETUID, "setuid") \
+	X(SETGID, "setgid") \
+	X(SETGROUPS, "setgroups") \
+	X(CAPSET, "capset") \
+	X(KEYCTL, "keyctl") \
+	X(NAMESPACE, "namespace") \
+	X(SETNS, "setns") \
+	X(BIND_MOUNT, "bind-mount") \
+	X(MOVE_MOUNT, "move-mount") \
+	X(REMOUNT, "remount") \
+	X(PIVOT_ROOT, "pivot-root") \
+	X(MODULE, "module") \
+	X(MODULE_REQUEST, "module-request") \
+	X(KEXEC, "kexec") \
+	X(PERF, "perf") \
+	X(SETTIME, "settime") \
+	X(HOSTNAME, "hostname") \
+	X(REBOOT, "reboot") \
+	X(SWAP, "swap") \
+	X(ACCOUNTING, "accounting") \
+	X(QUOTA, "quota") \
+	X(SYSLOG, "syslog") \
+	X(FANOTIFY, "fanotify") \
+	X(RAWIO, "rawio")
 
 enum weir_op {
 #define WEIR_X(id, name) WEIR_OP_##id,
@@ -160,6 +189,20 @@ struct weir_object {
 };
 WEIR_ASSERT_SIZE(struct weir_object, 48);
 
+/* What an operation was aimed at, besides objects that have a path; 0 where it says nothing. */
+struct weir_peer {
+	__u64 start_ns;	  /* of the process's first thread: (tgid, start_ns) is unique */
+	__u64 number;	  /* a key's serial, a namespace's inode, an IPC object's id */
+	__u32 tgid;	  /* a process, in the initial pid namespace */
+	__u32 uid;	  /* its real user, in the initial user namespace */
+	__u16 family;	  /* a socket: AF_* */
+	__u16 type;	  /* SOCK_* */
+	__u16 protocol;	  /* IPPROTO_*, or the protocol of the family */
+	__u16 port;	  /* as a number of this host */
+	__u8 address[16]; /* as on the wire; of IPv4 the first 4 bytes */
+};
+WEIR_ASSERT_SIZE(struct weir_peer, 48);
+
 struct weir_opev {
 	struct weir_head head;
 	__u16 op;
@@ -176,9 +219,17 @@ struct weir_opev {
 	struct weir_object second; /* rename: target; link: new name */
 	__u32 first_len;	   /* bytes of the first path in the data */
 	__u32 second_len;
-	/* first path, second path, padding to 8 */
+	/* version 1 ends here: data follows */
+	struct weir_peer peer;
+	__u64 powers;	/* powers asked for (bpf/abi/power.h) */
+	__u32 name_len; /* bytes of the name in the data */
+	__u32 pad;
+	/* first path, second path, name, padding to 8. The name is no path but a label: of a
+	 * module, a file system, an abstract socket; any bytes */
 };
-WEIR_ASSERT_SIZE(struct weir_opev, 192);
+WEIR_ASSERT_SIZE(struct weir_opev, 256);
+WEIR_ASSERT_OFFSET(struct weir_opev, peer, 192);
+#define WEIR_OPEV_SIZE_1 192
 
 struct weir_forkev {
 	struct weir_head head; /* of the parent */
@@ -208,6 +259,6 @@ struct weir_exitev {
 WEIR_ASSERT_SIZE(struct weir_exitev, 64);
 
 /* Largest record: an operation with two paths, or an exec with path and arguments. */
-#define WEIR_RECORD_MAX (sizeof(struct weir_opev) + 2 * WEIR_PATH_MAX + 8)
+#define WEIR_RECORD_MAX (sizeof(struct weir_opev) + 2 * WEIR_PATH_MAX + WEIR_LABEL_MAX + 8)
 
 #endif

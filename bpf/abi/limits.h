@@ -39,6 +39,9 @@
 /* Bytes of an exec's arguments that are kept as a label. */
 #define WEIR_ARGS_MAX 1024
 
+/* Bytes of a name that is no path: an abstract socket has 108, a module 56. Longer ones are cut. */
+#define WEIR_LABEL_MAX 128
+
 /* Event buffers in use at one time, machine-wide; none left counts as a drop. A program holds
  * at most one, so this is the number of programs that can be preempted while they tell. */
 #define WEIR_SCRATCH_MAX 64
@@ -47,6 +50,9 @@
  * of one. One more makes all active runs indeterminate, and is refused while a tree is sealed. */
 #define WEIR_DESKS_MAX 1024
 #define WEIR_CLAIMS_MAX (2 * WEIR_DESKS_MAX)
+
+/* Hooks that a run has counters for; a power of two. */
+#define WEIR_HOOKS_MAX 128
 
 /* Words of working memory in the entry of each member; the programs assert that they fit. */
 #define WEIR_WORK_WORDS 16

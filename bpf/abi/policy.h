@@ -8,6 +8,7 @@
 
 #include "bpf/abi/counters.h"
 #include "bpf/abi/event.h"
+#include "bpf/abi/power.h"
 
 /* Rights on an object and all below it. X(ID, bit, name in a policy) */
 #define WEIR_RIGHTS(X) \
@@ -31,6 +32,13 @@ enum weir_right {
 #define WEIR_RIGHTS_MUTATE \
 	(WEIR_RIGHT_WRITE | WEIR_RIGHT_CREATE | WEIR_RIGHT_DELETE | WEIR_RIGHT_LINK | \
 	 WEIR_RIGHT_ATTR)
+
+/* Kind of finding when a power is missing: WEIR_KIND_OF_SETUID ... */
+enum weir_kind_of {
+#define WEIR_X(id, bit, word, kind) WEIR_KIND_OF_##id = WEIR_KIND_##kind,
+	WEIR_POWERS(WEIR_X)
+#undef WEIR_X
+};
 
 /* weir_rule.flags */
 #define WEIR_RULE_WORKSPACE (1u << 0)  /* root of the run's workspace */
@@ -176,14 +184,15 @@ struct weir_run {
 	__u64 live;	 /* members that have not exited */
 	__u64 members;	 /* members there have been */
 	__u64 latch[32]; /* findings by kind, counted before they are written */
+	__u64 powers;	 /* WEIR_POWER_* that the policy grants */
 	/* the rule that most walks end at, the workspace's: its inode's address, as in
 	 * weir_objkey, saves the look-up; 0: none */
 	__u64 home;
 	struct weir_rule home_rule;
-	struct weir_hookstat hooks[64];
+	struct weir_hookstat hooks[WEIR_HOOKS_MAX];
 };
-WEIR_ASSERT_SIZE(struct weir_run, 2368);
-_Static_assert(WEIR_KIND_COUNT <= 32 && WEIR_HOOK_COUNT <= 64,
+WEIR_ASSERT_SIZE(struct weir_run, 328 + 32 * WEIR_HOOKS_MAX);
+_Static_assert(WEIR_KIND_COUNT <= 32 && WEIR_HOOK_COUNT <= WEIR_HOOKS_MAX,
 	       "ABI: run state holds all kinds and hooks");
 
 /* Command of the bind program (BPF_PROG_RUN): look at a descriptor of the caller. */

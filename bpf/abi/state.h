@@ -10,7 +10,7 @@
 
 /* Event buffers. A program claims one for as long as it composes a record, because a
  * per-CPU buffer would be shared with whoever preempts it. */
-#define WEIR_SCRATCH_DATA (2 * WEIR_PATH_MAX + WEIR_NAME_MAX + 8)
+#define WEIR_SCRATCH_DATA (2 * WEIR_PATH_MAX + WEIR_NAME_MAX + WEIR_LABEL_MAX + 8)
 struct weir_scratch_buf {
 	__u32 claim;  /* its index in claims */
 	__u32 offset; /* in bytes, of the next component */
@@ -25,7 +25,7 @@ struct weir_scratch_buf {
 		char bytes[sizeof(struct weir_opev) + WEIR_SCRATCH_DATA];
 	};
 };
-WEIR_ASSERT_SIZE(struct weir_scratch_buf, 16 + 192 + 16648);
+WEIR_ASSERT_SIZE(struct weir_scratch_buf, 16 + sizeof(struct weir_opev) + WEIR_SCRATCH_DATA);
 
 /* Where a decision about an outsider lies, claimed likewise (weir_task has a member's). */
 struct weir_desk {

@@ -136,8 +136,9 @@ static __always_inline bool weir_enter(struct weir_ask *ask, __u16 hook, __u16 o
 }
 
 /* The same for hooks that can be called from an interrupt: the member may be in the middle of
- * another decision. kind: of the finding that it is. */
-static __always_inline bool weir_enter_aside(struct weir_ask *ask, __u16 hook, __u16 op, __u16 kind)
+ * another decision. kind: of the finding that it is where one of the powers is missing. */
+static __always_inline bool weir_enter_aside(struct weir_ask *ask, __u16 hook, __u16 op, __u16 kind,
+					     __u64 powers)
 {
 	__builtin_memset(ask, 0, sizeof(*ask));
 	if (weir_state->host.runs == 0)
@@ -145,15 +146,19 @@ static __always_inline bool weir_enter_aside(struct weir_ask *ask, __u16 hook, _
 	ask->member = weir_member();
 	if (!ask->member || !weir_enter_member(ask, hook))
 		return false;
+	if (!(powers & ~ask->run->powers))
+		kind = WEIR_KIND_NONE;
 	ask->desk = weir_desk();
 	if (!ask->desk) {
-		if (ask->member->role != WEIR_ROLE_CANARY)
+		if (kind != WEIR_KIND_NONE && ask->member->role != WEIR_ROLE_CANARY)
 			__sync_fetch_and_add(&ask->run->latch[kind & 31], 1);
 		ask->deny = weir_lost(ask->run, hook, WEIR_TROUBLE_SCRATCH);
 		return false;
 	}
 	weir_begin_member(ask, ask->desk->work, hook, op);
 	ask->work->note.kind = kind;
+	if (kind != WEIR_KIND_NONE)
+		ask->work->note.flags |= WEIR_EV_BAD_FIRST;
 	return true;
 }
 
@@ -320,9 +325,10 @@ static __always_inline bool weir_refuses(struct weir_ask *ask)
 	       kind == WEIR_KIND_TAMPER || kind == WEIR_KIND_BPF;
 }
 
+/* An attempt that is refused without a word is on record, but no finding. */
 static __always_inline void weir_latch(struct weir_run *run, struct weir_note *note)
 {
-	if (note->flags & WEIR_EV_CANARY)
+	if ((note->flags & WEIR_EV_CANARY) || note->kind == WEIR_KIND_ATTEMPT)
 		return;
 	if (run->mode == WEIR_MODE_TRACE && note->kind != WEIR_KIND_TAMPER &&
 	    note->kind != WEIR_KIND_BPF)

@@ -38,12 +38,48 @@ static __always_inline void weir_put_note(struct weir_opev *op, struct weir_note
 }
 
 /* The objects of an operation; each may be NULL. inode: of the first, where its dentry may
- * have another. */
+ * have another. name: kernel memory, name_len bytes of it; 0: up to its NUL. */
 struct weir_objects {
 	struct dentry *first;
 	struct inode *inode;
 	struct dentry *second;
+	struct weir_peer *peer;
+	__u64 powers;
+	const char *name;
+	__u32 name_len;
 };
+
+static __always_inline void weir_put_name(struct weir_scratch_buf *buf, struct weir_objects *o)
+{
+	__u32 at = buf->offset, len = o->name_len;
+	long got = 0;
+
+	if (at > sizeof(buf->bytes) - WEIR_LABEL_MAX)
+		return;
+	if (len > WEIR_LABEL_MAX)
+		len = WEIR_LABEL_MAX;
+	if (len)
+		got = bpf_probe_read_kernel(&buf->bytes[at], len, o->name) ? 0 : len;
+	else
+		got = bpf_probe_read_kernel_str(&buf->bytes[at], WEIR_LABEL_MAX, o->name) - 1;
+	if (got <= 0 || got > WEIR_LABEL_MAX)
+		return;
+	buf->op.name_len = got;
+	buf->offset = at + got;
+}
+
+static __always_inline void weir_put_peer(struct weir_scratch_buf *buf, struct weir_objects *o)
+{
+	struct weir_opev *op = &buf->op;
+
+	op->powers = o->powers;
+	op->name_len = 0;
+	op->pad = 0;
+	if (o->peer)
+		op->peer = *o->peer;
+	else
+		__builtin_memset(&op->peer, 0, sizeof(op->peer));
+}
 
 static __always_inline void weir_put_objects(struct weir_scratch_buf *buf, struct weir_objects *o)
 {
@@ -66,6 +102,9 @@ static __always_inline void weir_put_objects(struct weir_scratch_buf *buf, struc
 		__builtin_memset(&buf->op.second, 0, sizeof(buf->op.second));
 	}
 	buf->op.flags |= buf->flags;
+	weir_put_peer(buf, o);
+	if (o->name)
+		weir_put_name(buf, o);
 }
 
 /* Writes one operation record. entry: of the current task, NULL for an outsider. Returns 0, or

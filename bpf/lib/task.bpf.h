@@ -91,7 +91,7 @@ static __always_inline struct weir_run *weir_run_of(__u32 slot)
 
 static __always_inline struct weir_hookstat *weir_stat_of(struct weir_run *run, __u32 hook)
 {
-	return &run->hooks[hook & 63];
+	return &run->hooks[hook & (WEIR_HOOKS_MAX - 1)];
 }
 
 /* Thread group of a task as the process sees itself. */

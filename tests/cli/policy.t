@@ -47,6 +47,13 @@ explained "$out/other" "^$out/other: read, write; by the rule '$out' at $policy:
 explained "$out/file" "^$out/file: read; by the rule '$out/file' at $policy:18$" 'may not'
 explained "$lab/secret/key" ": write; by the credential store '$lab/secret' at $policy:20$" 'is a secret'
 explained /etc/passwd '^/etc/passwd: read; no rule names it: the default$' 'may be read'
+printf 'namespaces: [user, mount]\n' >>"$policy"
+try weir policy explain "$policy" namespaces
+is "$status" 0 'explain a key' "$stderr"
+like "$stdout" "namespaces: user: allowed; by the list at $policy:21"$'\n' 'it names the line that allows'
+like "$stdout" 'namespaces: pid: denied; no line allows it: the default' 'and says what no line does'
+try weir policy check "$policy"
+like "$stdout" 'beyond files it allows:'$'\n''namespaces: \[user, mount\]' 'check lists what is no file'
 (cd "$ws" && weir policy explain "$policy" rel/x -w .) >"$lab/stdout" 2>&1
 is "$?" 0 'explain of a relative path' "$(<"$lab/stdout")"
 like "$(<"$lab/stdout")" "$ws/rel/x" 'is of the current directory'

@@ -85,7 +85,7 @@ for command in $gate_commands; do
 	good weir-gate "$command" --usage
 done
 try weir --version
-is "$status $stdout" "0 weir $(weir-gate --version | cut -d ' ' -f 2) (records of version 1)" \
+is "$status $stdout" "0 weir $(weir-gate --version | cut -d ' ' -f 2) (records of version 2)" \
 	'both programs have one version'
 
 done_testing

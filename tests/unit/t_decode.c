@@ -177,11 +177,11 @@ static void apply(const struct rec *good, const struct edit *edits, size_t count
 static void edited_operations_are_refused(void **state)
 {
 	const struct edit edits[] = {
-		{ HEAD(version), 2, 2, EVENT_REFUSE_VERSION, HEAD(version) },
+		{ HEAD(version), 3, 2, EVENT_REFUSE_VERSION, HEAD(version) },
 		{ HEAD(version), 0, 2, EVENT_REFUSE_VERSION, HEAD(version) },
 		{ HEAD(type), 0, 2, EVENT_REFUSE_TYPE, HEAD(type) },
 		{ HEAD(type), 5, 2, EVENT_REFUSE_TYPE, HEAD(type) },
-		{ HEAD(size), 192, 4, EVENT_REFUSE_SIZE, HEAD(size) },
+		{ HEAD(size), 256, 4, EVENT_REFUSE_SIZE, HEAD(size) },
 		{ HEAD(size), 0, 4, EVENT_REFUSE_SIZE, HEAD(size) },
 		{ HEAD(seq), 0, 4, EVENT_REFUSE_SEQ, HEAD(seq) },
 		{ OP(op), WEIR_OP_COUNT, 2, EVENT_REFUSE_OP, OP(op) },
@@ -198,18 +198,22 @@ static void edited_operations_are_refused(void **state)
 		{ OP(first_len), UINT32_MAX, 4, EVENT_REFUSE_LENGTH, OP(first_len) },
 		{ OP(second_len), UINT32_MAX, 4, EVENT_REFUSE_LENGTH, OP(second_len) },
 		{ OP(second_len), 0, 4, EVENT_REFUSE_SIZE, HEAD(size) },
-		{ 192, 'x' | '/' << 8, 2, EVENT_REFUSE_PATH, 192 }, /* "x/d" */
-		{ 192, 0, 1, EVENT_REFUSE_PATH, 192 },		    /* empty name */
-		{ 196, '.' | '.' << 8, 2, EVENT_REFUSE_PATH, 196 }, /* ".." */
-		{ 202, 'x', 1, EVENT_REFUSE_PATH, 202 },	    /* no NUL at the end */
-		{ 214, 'x', 1, EVENT_REFUSE_PATH, 214 },	    /* nor of the second */
-		{ 215, 1, 1, EVENT_REFUSE_PADDING, 215 },
+		{ OP(powers) + 4, 1u << 30, 4, EVENT_REFUSE_RIGHTS, OP(powers) },
+		{ OP(name_len), WEIR_LABEL_MAX + 1, 4, EVENT_REFUSE_LENGTH, OP(name_len) },
+		{ OP(name_len), 8, 4, EVENT_REFUSE_SIZE, HEAD(size) },
+		{ OP(pad), 1, 4, EVENT_REFUSE_PADDING, OP(pad) },
+		{ 256, 'x' | '/' << 8, 2, EVENT_REFUSE_PATH, 256 }, /* "x/d" */
+		{ 256, 0, 1, EVENT_REFUSE_PATH, 256 },		    /* empty name */
+		{ 260, '.' | '.' << 8, 2, EVENT_REFUSE_PATH, 260 }, /* ".." */
+		{ 266, 'x', 1, EVENT_REFUSE_PATH, 266 },	    /* no NUL at the end */
+		{ 278, 'x', 1, EVENT_REFUSE_PATH, 278 },	    /* nor of the second */
+		{ 279, 1, 1, EVENT_REFUSE_PADDING, 279 },
 	};
 	struct rec r;
 
 	(void)state;
-	make_rename(&r); /* at 192 "old\0ws\0lab\0", at 203 "new\0out\0lab\0", at 215 one zero */
-	assert_int_equal(r.len, 216);
+	make_rename(&r); /* at 256 "old\0ws\0lab\0", at 267 "new\0out\0lab\0", at 279 one zero */
+	assert_int_equal(r.len, 280);
 	apply(&r, edits, ARRAY_SIZE(edits));
 }
 
@@ -220,9 +224,9 @@ static void dots_are_no_names(void **state)
 
 	(void)state;
 	rec_op(&r, rec_plain(1, 10, WEIR_OP_WRITE, 0), "/a/.", NULL);
-	expect(&r, r.len, EVENT_REFUSE_PATH, 192);
+	expect(&r, r.len, EVENT_REFUSE_PATH, 256);
 	rec_op(&r, rec_plain(1, 10, WEIR_OP_WRITE, 0), "/../a", NULL);
-	expect(&r, r.len, EVENT_REFUSE_PATH, 194);
+	expect(&r, r.len, EVENT_REFUSE_PATH, 258);
 	rec_op(&r, rec_plain(1, 10, WEIR_OP_WRITE, 0), "/.../.a/..b", NULL);
 	event = rec_event(&r);
 	assert_int_equal(event.first_len, 11);
@@ -239,7 +243,7 @@ static void a_name_has_255_bytes_at_most(void **state)
 	rec_event(&r);
 	path[256] = 'n';
 	rec_op(&r, rec_plain(1, 10, WEIR_OP_WRITE, 0), path, NULL);
-	expect(&r, r.len, EVENT_REFUSE_PATH, 192);
+	expect(&r, r.len, EVENT_REFUSE_PATH, 256);
 }
 
 static void detached_objects_keep_any_name(void **state)
@@ -255,7 +259,7 @@ static void detached_objects_keep_any_name(void **state)
 	memcpy(r.bytes + sizeof(op), "memfd:../etc/x", 15);
 	memcpy(r.bytes + offsetof(struct weir_opev, first_len), &(uint32_t){ 15 }, 4);
 	rec_close(&r, sizeof(op) + 15);
-	expect(&r, r.len, EVENT_REFUSE_PATH, 192);
+	expect(&r, r.len, EVENT_REFUSE_PATH, 256);
 	op.flags |= WEIR_EV_UNRESOLVED;
 	op.first_len = 15;
 	memcpy(r.bytes, &op, sizeof(op));
@@ -337,30 +341,41 @@ static void every_refusal_has_a_name_and_a_text(void **state)
 	assert_string_equal(event_refusal_name(EVENT_REFUSE_COUNT), "unknown");
 }
 
-/* Records of version 1 as they lie on people's disks: they must decode for ever. */
+/* Records as they lie on people's disks: they must decode for ever. */
 static const struct golden {
 	const char *file;
 	const char *first, *second;
 	unsigned int type, op, kind, flags;
 	uint64_t seq;
+	const char *target;
 } golden[] = {
 	{ "tests/abi/v1-write.rec", "/lab/ws/src/main.c", "", WEIR_RECORD_OP, WEIR_OP_WRITE, 0, 0,
-	  4 },
+	  4, "" },
 	{ "tests/abi/v1-rename.rec", "/tmp/n", "/lab/out/b", WEIR_RECORD_OP, WEIR_OP_RENAME,
-	  WEIR_KIND_FILE_OUTSIDE, WEIR_EV_FINDING | WEIR_EV_BAD_SECOND, 5 },
+	  WEIR_KIND_FILE_OUTSIDE, WEIR_EV_FINDING | WEIR_EV_BAD_SECOND, 5, "" },
 	{ "tests/abi/v1-memfd.rec", "memfd:a/b", "", WEIR_RECORD_OP, WEIR_OP_EXEC,
-	  WEIR_KIND_EXEC_MEMFD, WEIR_EV_FINDING | WEIR_EV_BAD_FIRST | WEIR_EV_UNRESOLVED, 6 },
-	{ "tests/abi/v1-fork.rec", "", "", WEIR_RECORD_FORK, 0, 0, 0, 1 },
-	{ "tests/abi/v1-exec.rec", "/usr/bin/make", "", WEIR_RECORD_EXEC, 0, 0, 0, 2 },
-	{ "tests/abi/v1-exit.rec", "", "", WEIR_RECORD_EXIT, 0, 0, 0, 3 },
+	  WEIR_KIND_EXEC_MEMFD, WEIR_EV_FINDING | WEIR_EV_BAD_FIRST | WEIR_EV_UNRESOLVED, 6, "" },
+	{ "tests/abi/v1-fork.rec", "", "", WEIR_RECORD_FORK, 0, 0, 0, 1, "" },
+	{ "tests/abi/v1-exec.rec", "/usr/bin/make", "", WEIR_RECORD_EXEC, 0, 0, 0, 2, "" },
+	{ "tests/abi/v1-exit.rec", "", "", WEIR_RECORD_EXIT, 0, 0, 0, 3, "" },
+	{ "tests/abi/v2-ptrace.rec", "/lab/bin/victim", "", WEIR_RECORD_OP, WEIR_OP_PTRACE,
+	  WEIR_KIND_MEMORY_ACCESS, WEIR_EV_FINDING | WEIR_EV_BAD_FIRST, 7, "memory: outsiders" },
+	{ "tests/abi/v2-socket.rec", "", "", WEIR_RECORD_OP, 0, WEIR_KIND_NETWORK,
+	  WEIR_EV_FINDING | WEIR_EV_BAD_FIRST, 8, "family 2 type 1 protocol 6 192.0.2.1:443" },
+	{ "tests/abi/v2-name.rec", "", "", WEIR_RECORD_OP, 0, WEIR_KIND_IPC,
+	  WEIR_EV_FINDING | WEIR_EV_BAD_FIRST, 9,
+	  "family 1 type 1 protocol 0; \"\\x00abs/tract\\x1b\"" },
+	{ "tests/abi/v2-fork.rec", "", "", WEIR_RECORD_FORK, 0, 0, 0, 1, "" },
+	{ "tests/abi/v2-exec.rec", "/usr/bin/make", "", WEIR_RECORD_EXEC, 0, 0, 0, 2, "" },
+	{ "tests/abi/v2-exit.rec", "", "", WEIR_RECORD_EXIT, 0, 0, 0, 3, "" },
 };
 
-static void golden_records_of_version_1_decode(void **state)
+static void golden_records_of_all_versions_decode(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(golden); i++) {
+		char text[EVENT_PATH_SIZE], target[EVENT_TARGET_SIZE];
 		cleanup_buf struct buf b = { 0 };
-		char text[EVENT_PATH_SIZE];
 		struct event_why why = { 0 };
 		struct event event;
 
@@ -373,6 +388,7 @@ static void golden_records_of_version_1_decode(void **state)
 		assert_string_equal(text, golden[i].first);
 		event_path_second(&event, text, sizeof(text));
 		assert_string_equal(text, golden[i].second);
+		assert_string_equal(event_target(&event, target), golden[i].target);
 		if (event.head.type != WEIR_RECORD_OP)
 			continue;
 		assert_int_equal(event.op.op, golden[i].op);
@@ -399,7 +415,7 @@ int main(void)
 		cmocka_unit_test(edited_forks_and_exits_are_refused),
 		cmocka_unit_test(records_longer_than_the_bound_are_refused),
 		cmocka_unit_test(every_refusal_has_a_name_and_a_text),
-		cmocka_unit_test(golden_records_of_version_1_decode),
+		cmocka_unit_test(golden_records_of_all_versions_decode),
 	};
 
 	return cmocka_run_group_tests_name("decode", tests, NULL, NULL);

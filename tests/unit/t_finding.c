@@ -99,6 +99,42 @@ static void what_is_no_finding_adds_none(void **state)
 	assert_int_equal(findings_count(w->findings), 0);
 }
 
+/* What was aimed at makes the difference, but not which process of a program it was. */
+static void what_is_aimed_at_is_told_apart(void **state)
+{
+	struct world *w = *state;
+	struct weir_opev op = rec_plain(1, 10, WEIR_OP_PTRACE, WEIR_KIND_MEMORY_ACCESS);
+	json_t *json, *peer;
+
+	op.powers = WEIR_POWER(MEMORY_OUTSIDERS);
+	op.peer.tgid = 1234;
+	op.peer.start_ns = 99;
+	assert_int_equal(add(w, op, "/bin/victim", NULL), 1);
+	op.peer.tgid = 1235;
+	assert_int_equal(add(w, op, "/bin/victim", NULL), 0);
+	op.powers = WEIR_POWER(MEMORY_MEMBERS);
+	assert_int_equal(add(w, op, "/bin/victim", NULL), 1);
+	op.powers = 0;
+	op.peer = (struct weir_peer){ .family = 2, .type = 1, .port = 80, .address = { 10 } };
+	assert_int_equal(add(w, op, "", NULL), 1);
+	op.peer.port = 81;
+	assert_int_equal(add(w, op, "", NULL), 1);
+	json = finding_json(findings_at(w->findings, 0));
+	peer = json_object_get(json, "peer");
+	assert_int_equal(json_integer_value(json_object_get(peer, "pid")), 1234);
+	assert_string_equal(json_string_value(json_object_get(json, "target")),
+			    "memory: outsiders");
+	assert_string_equal(json_string_value(json_array_get(json_object_get(json, "powers"), 0)),
+			    "memory: outsiders");
+	json_decref(json);
+	json = finding_json(findings_at(w->findings, 3));
+	peer = json_object_get(json, "peer");
+	assert_string_equal(json_string_value(json_object_get(peer, "address")), "10.0.0.0");
+	assert_int_equal(json_integer_value(json_object_get(peer, "port")), 81);
+	assert_null(json_object_get(peer, "pid"));
+	json_decref(json);
+}
+
 /* D03: what was overwritten by a rename is named, with its size. */
 static void the_target_of_a_rename_is_the_object(void **state)
 {
@@ -404,6 +440,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WORLD_TEST(equal_events_are_one_finding),
 		WORLD_TEST(what_is_no_finding_adds_none),
+		WORLD_TEST(what_is_aimed_at_is_told_apart),
 		WORLD_TEST(the_target_of_a_rename_is_the_object),
 		WORLD_TEST(a_rename_with_two_bad_objects_gives_two_findings),
 		WORLD_TEST(json_of_a_finding),

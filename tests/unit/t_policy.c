@@ -69,7 +69,10 @@ static const char full[] =
 	     "grace: 250ms\n"
 	     "limits: {time: 1.5h, memory: 4G, processes: 4096, disk: 512M}\n"
 	     "environment: {pass: [LANG, TERM], set: {CI: \"1\", OUT: \"${TMPDIR}/o\", E: \"\"}}\n"
-	     "privileges: {no_new_privs: false, capabilities: [CAP_CHOWN, CAP_BPF]}\n"
+	     "privileges: {no_new_privs: false, capabilities: [CAP_CHOWN, CAP_BPF], "
+	     "allow: [setid-exec]}\n"
+	     "memory: [members]\nsignals: [outsiders]\nscheduling: [outsiders]\n"
+	     "namespaces: [user, join]\nmounts: [bind, umount]\nkernel: [settime, module]\n"
 	     "credentials: [~/.ssh, ~/.npmrc]\n"
 	     "files:\n"
 	     "  - path: ${WORKSPACE}\n"
@@ -106,10 +109,17 @@ static void t_all_keys(void **state)
 	assert_string_equal(p->env_set.items[2].value.text, "");
 	assert_false(p->no_new_privs.value);
 	assert_int_equal(p->capabilities.value, 1ull << 0 | 1ull << 39);
+	assert_int_equal(policy_powers(p),
+			 WEIR_POWER(SETID_EXEC) | WEIR_POWER(MEMORY_MEMBERS) |
+				 WEIR_POWER(SIGNAL_OUTSIDERS) | WEIR_POWER(SCHEDULE_OUTSIDERS) |
+				 WEIR_POWER(NS_USER) | WEIR_POWER(NS_JOIN) |
+				 WEIR_POWER(MOUNT_BIND) | WEIR_POWER(MOUNT_UMOUNT) |
+				 WEIR_POWER(SETTIME) | WEIR_POWER(MODULE));
+	assert_int_equal(p->powers.mounts.pos.line, 18);
 	assert_int_equal(p->credentials.count, 2);
 	assert_int_equal(p->files.count, 3);
 	assert_int_equal(p->files.items[0].allow.value, WEIR_RIGHTS_MUTATE | WEIR_RIGHT_EXEC);
-	assert_int_equal(p->files.items[0].pos.line, 16);
+	assert_int_equal(p->files.items[0].pos.line, 22);
 	assert_true(p->files.items[1].optional.value);
 	assert_int_equal(p->files.items[2].deny.value, WEIR_RIGHTS_MUTATE | WEIR_RIGHT_READ);
 	assert_true(p->files.items[2].broad.value);
@@ -152,6 +162,51 @@ static void t_write_without(void **state)
 
 	(void)state;
 	assert_int_equal(p->files.items[0].deny.value, WEIR_RIGHT_DELETE | WEIR_RIGHT_LINK);
+}
+
+/* What is granted can be written, and explained, key by key. */
+static void t_powers_as_text(void **state)
+{
+	cleanup_policy struct policy *p = load_ok(HEAD "mounts: [bind]\n"
+						       "privileges: {allow: [setgid, setuid]}\n");
+	cleanup_buf struct buf b = { 0 }, why = { 0 };
+
+	(void)state;
+	assert_int_equal(policy_add_powers(&b, policy_powers(p) | WEIR_POWER_NEVER), 0);
+	assert_string_equal(buf_str(&b), "privileges: {allow: [setuid, setgid]}\n"
+					 "mounts: [bind]\n");
+	assert_int_equal(policy_explain_key(&why, p, "mount"), -ENOENT);
+	assert_int_equal(policy_explain_key(&why, p, "signals"), 0);
+	assert_string_equal(buf_str(&why),
+			    "signals: outsiders: denied; no line allows it: the default\n");
+	assert_int_equal(policy_explain_key(&why, p, "mounts"), 0);
+	assert_non_null(strstr(buf_str(&why),
+			       "mounts: bind: allowed; by the list at p.yaml:6\n"
+			       "mounts: move: denied; no line allows it: the default\n"));
+}
+
+/* Each word of each key, alone. */
+static void t_every_power(void **state)
+{
+	static const struct {
+		const char *line;
+		unsigned int bit;
+	} rows[] = {
+#define ROW_M(id, bit, word, kind) { HEAD "mounts: [" word "]\n", bit },
+#define ROW_N(id, bit, word, kind) { HEAD "namespaces: [" word "]\n", bit },
+#define ROW_K(id, bit, word, kind) { HEAD "kernel: [" word "]\n", bit },
+#define ROW_P(id, bit, word, kind) \
+	{ HEAD "privileges: {no_new_privs: false, allow: [" word "]}\n", bit },
+		WEIR_POWERS_MOUNTS(ROW_M) WEIR_POWERS_NAMESPACES(ROW_N) WEIR_POWERS_KERNEL(ROW_K)
+			WEIR_POWERS_PRIVILEGES(ROW_P)
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		cleanup_policy struct policy *p = load_ok(rows[i].line);
+
+		assert_int_equal(policy_powers(p), 1ull << rows[i].bit);
+	}
 }
 
 struct bad {
@@ -222,6 +277,17 @@ static const struct bad bads[] = {
 	{ HEAD "privileges: {capabilities: [CAP_ALL]}\n", "6:29",
 	  "capabilities: 'CAP_ALL' is unknown; write a capability as in capabilities(7)" },
 	{ HEAD "privileges: {capabilities: CAP_BPF}\n", "6:28", "is not a list; write it in [ ]" },
+	{ HEAD "privileges: {allow: [setid-exec]}\n", "6:21",
+	  "setid-exec is of no use with no_new_privs; add `no_new_privs: false`" },
+	{ HEAD "privileges: {allow: [root]}\n", "6:22",
+	  "allow: 'root' is unknown; write one of setuid, setgid, setgroups, capset" },
+	{ HEAD "memory: members\n", "6:9",
+	  "memory: a single value is not a list; write it in [ ]" },
+	{ HEAD "memory: [all]\n", "6:10", "'all' is unknown; write one of members, outsiders" },
+	{ HEAD "signals: [outsiders, outsiders]\n", "6:22", "'outsiders' is in the list already" },
+	{ HEAD "namespaces: [mnt]\n", "6:14", "write one of user, mount, pid, net, uts, ipc" },
+	{ HEAD "mounts: {bind: true}\n", "6:9", "mounts: a map is not a list" },
+	{ HEAD "kernel: [bpf]\n", "6:10", "'bpf' is unknown; write one of module, module-request" },
 	{ HEAD "credentials: [.ssh]\n", "6:15", "'.ssh' is no absolute path; begin with /, ~/" },
 	{ HEAD "credentials: [~root/.ssh]\n", "6:15", "other people's homes can't be named by ~" },
 	{ HEAD "credentials: [~]\n", "6:15", "credentials: '~' is nothing to YAML" },
@@ -516,6 +582,8 @@ int main(void)
 		cmocka_unit_test(t_all_keys),
 		cmocka_unit_test(t_tiers),
 		cmocka_unit_test(t_write_without),
+		cmocka_unit_test(t_powers_as_text),
+		cmocka_unit_test(t_every_power),
 		cmocka_unit_test(t_bad_input),
 		cmocka_unit_test(t_big),
 		cmocka_unit_test(t_hostile_names_are_escaped),

@@ -90,7 +90,7 @@ static int prove(struct kern *k, struct weir_err *e)
 	if (err == 0)
 		err = kern_adopt(&slot, 0, WEIR_ROLE_COLLECTOR, e);
 	if (err == 0) {
-		kern_slot_start(&slot, WEIR_MODE_ENFORCE, 0, WEIR_RIGHT_READ);
+		kern_slot_start(&slot, WEIR_MODE_ENFORCE, 0, WEIR_RIGHT_READ, 0);
 		err = kern_canary_fly(&slot, place, CANARY_MS, e);
 	}
 	kern_slot_release(&slot);

@@ -110,6 +110,10 @@ static int check(const struct policy_options *o, struct scene *s, struct buf *b,
 	buf_addf(b, ": good: %s, %s, %zu files rules, %zu credential stores\nsha256 %s\n",
 		 p->name.text, p->mode.value == WEIR_MODE_ENFORCE ? "enforce" : "observe",
 		 p->files.count, p->credentials.count, hex);
+	if (policy_powers(p)) {
+		buf_addf(b, "beyond files it allows:\n");
+		policy_add_powers(b, policy_powers(p));
+	}
 	if (s->image) {
 		add_notes(b, s->image);
 		buf_addf(b, "on this host: %zu objects, %zu names\n", s->image->object_count,
@@ -165,9 +169,13 @@ static int explain(const struct policy_options *o, struct scene *s, struct buf *
 	struct policy_answer answer;
 	int err;
 
+	if (o->count == 3 && policy_explain_key(b, s->policy, o->args[2]) != -ENOENT)
+		return 0;
 	if (o->count != 3 || !o->workspace) {
 		e->exit_code = CLI_USAGE;
-		return err_set(e, -EINVAL, "usage: weir policy explain FILE PATH -w DIR");
+		return err_set(e, -EINVAL,
+			       "usage: weir policy explain FILE PATH -w DIR, or weir policy "
+			       "explain FILE KEY");
 	}
 	err = compile(o, s, e);
 	if (err < 0)
@@ -206,15 +214,18 @@ static int run_verb(const struct verb *verb, const struct policy_options *o)
 
 int cmd_policy(int argc, char **argv)
 {
-	static const struct argp argp = { options,
-					  parse_option,
-					  "check FILE [-w DIR]\nexplain FILE PATH -w DIR",
-					  "Checks a policy, with -w also against this host; or "
-					  "tells which rule of it decides "
-					  "about PATH.",
-					  NULL,
-					  NULL,
-					  NULL };
+	static const struct argp argp = {
+		options,
+		parse_option,
+		"check FILE [-w DIR]\nexplain FILE PATH -w DIR\nexplain FILE KEY",
+		"Checks a policy, with -w also against this host; or "
+		"tells which rule of it decides "
+		"about PATH, or what it allows of a KEY "
+		"such as memory or namespaces.",
+		NULL,
+		NULL,
+		NULL
+	};
 	struct policy_options o = { 0 };
 
 	usage_parse(&argp, argc, argv, 0, &o);

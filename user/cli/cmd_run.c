@@ -232,6 +232,7 @@ static void report(struct session *s, enum verdict_value verdict)
 	r.duration_ms = (uint64_t)((now.tv_sec - s->started.tv_sec) * 1000 +
 				   (now.tv_nsec - s->started.tv_nsec) / 1000000);
 	if (verdict == VERDICT_UNJUDGED &&
+	    policy_add_powers(&suggestion, s->pipe.wants.powers) == 0 &&
 	    policy_suggest(s->pipe.wants.items, s->pipe.wants.count, &env, &suggestion) == 0)
 		r.suggestion = buf_str(&suggestion);
 	if (write_run_json(s, &r, &doubt) < 0) {

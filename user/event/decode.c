@@ -12,6 +12,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "records are little en
 #define ALL_FLAGS ((WEIR_EV_EXISTED << 1) - 1)
 #define RIGHTS_BIT(id, bit, name) | WEIR_RIGHT_##id
 #define ALL_RIGHTS (0u WEIR_RIGHTS(RIGHTS_BIT))
+#define ALL_POWERS (WEIR_POWERS_ALL | WEIR_POWER_NEVER)
 
 static const struct {
 	const char *name;
@@ -109,26 +110,44 @@ static int check_ranges(const struct weir_opev *op, struct event_why *why)
 		return refuse(why, EVENT_REFUSE_LENGTH, offsetof(struct weir_opev, first_len));
 	if (op->second_len > WEIR_PATH_MAX)
 		return refuse(why, EVENT_REFUSE_LENGTH, offsetof(struct weir_opev, second_len));
+	if (op->powers & ~ALL_POWERS)
+		return refuse(why, EVENT_REFUSE_RIGHTS, offsetof(struct weir_opev, powers));
+	if (op->name_len > WEIR_LABEL_MAX)
+		return refuse(why, EVENT_REFUSE_LENGTH, offsetof(struct weir_opev, name_len));
+	if (op->pad)
+		return refuse(why, EVENT_REFUSE_PADDING, offsetof(struct weir_opev, pad));
 	return 0;
+}
+
+/* Of the record's version. */
+static size_t fixed_size(const struct weir_head *head, size_t size)
+{
+	return head->type == WEIR_RECORD_OP && head->version == 1 ? WEIR_OPEV_SIZE_1 : size;
 }
 
 static int decode_op(const char *bytes, size_t len, struct event *ev, struct event_why *why)
 {
 	struct weir_opev *op = &ev->op;
-	size_t fixed = sizeof(*op);
+	size_t fixed;
 	int err;
 
+	memset(op, 0, sizeof(*op));
+	memcpy(&op->head, bytes, sizeof(op->head));
+	fixed = fixed_size(&op->head, sizeof(*op));
 	memcpy(op, bytes, fixed);
 	err = check_ranges(op, why);
 	if (err < 0)
 		return err;
-	err = check_tail(bytes, fixed, (size_t)op->first_len + op->second_len, len, why);
+	err = check_tail(bytes, fixed, (size_t)op->first_len + op->second_len + op->name_len, len,
+			 why);
 	if (err < 0)
 		return err;
 	ev->first = bytes + fixed;
 	ev->first_len = op->first_len;
 	ev->second = ev->first + op->first_len;
 	ev->second_len = op->second_len;
+	ev->name = ev->second + op->second_len;
+	ev->name_len = op->name_len;
 	err = check_path(ev->first, ev->first_len, op->flags, fixed, why);
 	if (err < 0)
 		return err;
@@ -197,20 +216,21 @@ int event_decode(const void *bytes, size_t len, struct event *ret_event, struct 
 	if (len < sizeof(head))
 		return refuse(ret_why, EVENT_REFUSE_SHORT, len);
 	memcpy(&head, bytes, sizeof(head));
-	if (head.version != WEIR_ABI_VERSION)
+	if (head.version == 0 || head.version > WEIR_ABI_VERSION)
 		return refuse(ret_why, EVENT_REFUSE_VERSION, offsetof(struct weir_head, version));
 	if (head.type >= ARRAY_SIZE(decoders) || !decoders[head.type].decode)
 		return refuse(ret_why, EVENT_REFUSE_TYPE, offsetof(struct weir_head, type));
 	if (head.size != len || len > WEIR_RECORD_MAX)
 		return refuse(ret_why, EVENT_REFUSE_SIZE, offsetof(struct weir_head, size));
-	if (len < decoders[head.type].fixed)
+	if (len < fixed_size(&head, decoders[head.type].fixed))
 		return refuse(ret_why, EVENT_REFUSE_SHORT, len);
 	if (head.seq == 0)
 		return refuse(ret_why, EVENT_REFUSE_SEQ, offsetof(struct weir_head, seq));
 	if (head.tgid == 0 && head.type != WEIR_RECORD_OP)
 		return refuse(ret_why, EVENT_REFUSE_TASK, offsetof(struct weir_head, tgid));
-	ret_event->first = ret_event->second = ret_event->args = NULL;
+	ret_event->first = ret_event->second = ret_event->args = ret_event->name = NULL;
 	ret_event->first_len = ret_event->second_len = ret_event->args_len = 0;
+	ret_event->name_len = 0;
 	return decoders[head.type].decode(bytes, len, ret_event, ret_why);
 }
 

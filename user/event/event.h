@@ -6,12 +6,13 @@
  * Source of the format: bpf/abi/event.h. What is checked beyond it:
  *  - the size in the head is the size of the bytes, a multiple of 8 and exactly what the
  *    lengths inside ask for; padding is zero;
- *  - op, hook, kind, outcome are in range, rights and flags have only defined bits;
+ *  - op, hook, kind, outcome are in range, rights, powers and flags have only defined bits;
  *  - a path is a row of NUL-terminated components that are neither empty nor "." nor
  *    "..", hold no '/', and have at most 255 bytes each. In a record with
  *    WEIR_EV_UNRESOLVED any component is taken as it is, because names of detached
  *    objects ("memfd:a/b", "/") are chosen by the process or the kernel;
  *  - seq is not 0; a finding names its kind.
+ * Records of version 1 decode as well; what version 2 added is zero then.
  */
 #ifndef WEIR_EVENT_EVENT_H
 #define WEIR_EVENT_EVENT_H
@@ -37,9 +38,11 @@ struct event {
 	const char *first;  /* op: first path; exec: path of the program. Stored form. */
 	const char *second; /* op: second path */
 	const char *args;   /* exec: NUL-separated, the last may lack its NUL */
+	const char *name;   /* op: a label, any bytes */
 	uint32_t first_len; /* Units: bytes */
 	uint32_t second_len;
 	uint32_t args_len;
+	uint32_t name_len;
 };
 
 /* Why a record is refused. X(ID, stable name, text) */
@@ -93,6 +96,14 @@ int event_path(const char *path, size_t len, uint32_t flags, char *out, size_t s
  * the record has no such object. Returns: as event_path. Borrows: e. */
 int event_path_first(const struct event *e, char *out, size_t size);
 int event_path_second(const struct event *e, char *out, size_t size);
+
+/* Units: bytes. Enough for every text of event_target(). */
+#define EVENT_TARGET_SIZE 1536
+
+/* What an op was aimed at besides paths, as one line of text without what differs from one run
+ * to the next (process ids): powers, socket, name. "" if nothing is known. Escaped.
+ * Returns: out. Borrows: e; out, which holds EVENT_TARGET_SIZE bytes. */
+const char *event_target(const struct event *e, char *out);
 
 /* Returns: true when an object is named: it has a device. Borrows: o. */
 static inline bool event_object_present(const struct weir_object *o)

@@ -14,7 +14,7 @@
 struct entry {
 	struct finding finding;
 	struct entry *next; /* in the bucket */
-	char *path, *other, *text;
+	char *path, *other, *text, *target;
 };
 
 struct findings {
@@ -44,6 +44,7 @@ static void entry_free(struct entry *entry)
 	free(entry->path);
 	free(entry->other);
 	free(entry->text);
+	free(entry->target);
 	free(entry);
 }
 
@@ -75,6 +76,7 @@ struct key {
 	const char *path;
 	size_t len;
 	const char *text;
+	const char *target;
 };
 
 static unsigned int hash_key(const struct key *key)
@@ -84,6 +86,8 @@ static unsigned int hash_key(const struct key *key)
 	for (size_t i = 0; i < key->len; i++)
 		hash = (hash ^ (unsigned char)key->path[i]) * WEIR_FNV_PRIME;
 	for (const char *c = key->text; *c; c++)
+		hash = (hash ^ (unsigned char)*c) * WEIR_FNV_PRIME;
+	for (const char *c = key->target; *c; c++)
 		hash = (hash ^ (unsigned char)*c) * WEIR_FNV_PRIME;
 	return (unsigned int)(hash >> 32) % BUCKETS;
 }
@@ -97,7 +101,7 @@ static struct entry *find(struct findings *f, const struct key *key, unsigned in
 
 		if (x->kind == key->kind && x->op == key->op && x->outcome == key->outcome &&
 		    x->path_len == key->len && memcmp(x->path, key->path, key->len) == 0 &&
-		    strcmp(x->text, key->text) == 0)
+		    strcmp(x->text, key->text) == 0 && strcmp(x->target, key->target) == 0)
 			break;
 	}
 	return entry;
@@ -139,11 +143,13 @@ static struct entry *add_entry(struct findings *f, const struct key *key, const 
 	entry->path = copy_bytes(key->path, key->len);
 	entry->other = strdup(other);
 	entry->text = strdup(key->text);
-	if (!entry->path || !entry->other || !entry->text || append(f, entry) < 0) {
+	entry->target = strdup(key->target);
+	if (!entry->path || !entry->other || !entry->text || !entry->target ||
+	    append(f, entry) < 0) {
 		entry_free(entry);
 		return NULL;
 	}
-	f->bytes += key->len + strlen(other) + strlen(key->text);
+	f->bytes += key->len + strlen(other) + strlen(key->text) + strlen(key->target);
 	entry->finding = (struct finding){
 		.kind = key->kind,
 		.op = key->op,
@@ -154,6 +160,7 @@ static struct entry *add_entry(struct findings *f, const struct key *key, const 
 		.path_len = key->len,
 		.other = entry->other,
 		.text = entry->text,
+		.target = entry->target,
 	};
 	return entry;
 }
@@ -163,6 +170,7 @@ static int count_overflow(struct findings *f, unsigned int kind, uint64_t count)
 	const struct key key = {
 		.kind = kind,
 		.path = "",
+		.target = "",
 		.text = "further findings of this kind, counted but not listed one by one",
 	};
 	struct entry *entry = f->overflow[kind];
@@ -219,6 +227,8 @@ static void fill_event(struct finding *x, const struct event *e, const struct we
 	x->have = e->op.have;
 	x->aux = e->op.aux;
 	x->error = e->op.error;
+	x->powers = e->op.powers;
+	x->peer = e->op.peer;
 	x->object = *object;
 }
 
@@ -241,7 +251,7 @@ static int host_path(const struct findings *f, const struct event *e, bool secon
 static int add_object(struct findings *f, const struct event *e, struct lineage_proc *proc,
 		      bool second)
 {
-	char path[MOUNTS_PATH_SIZE], other[MOUNTS_PATH_SIZE];
+	char path[MOUNTS_PATH_SIZE], other[MOUNTS_PATH_SIZE], target[EVENT_TARGET_SIZE];
 	struct key key = { .kind = e->op.kind, .op = e->op.op, .outcome = e->op.outcome };
 	int len = host_path(f, e, second, path, sizeof(path));
 	struct entry *entry;
@@ -252,6 +262,7 @@ static int add_object(struct findings *f, const struct event *e, struct lineage_
 	key.path = path;
 	key.len = (size_t)len;
 	key.text = "";
+	key.target = event_target(e, target);
 	added = count_key(f, &key, other, 1, &entry);
 	if (!entry)
 		return added;
@@ -296,6 +307,7 @@ int findings_add_note(struct findings *f, const struct note *n)
 	key.path = len < 0 ? raw : path;
 	key.len = len < 0 ? strlen(raw) : (size_t)len;
 	key.text = n->text ? n->text : "";
+	key.target = "";
 	ret = count_key(f, &key, "", n->count, &entry);
 	if (!entry)
 		return ret;

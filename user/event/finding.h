@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Findings of a run: FINDING events and notes, aggregated by (kind, op, outcome, path)
+ * Findings of a run: FINDING events and notes, aggregated by (kind, op, outcome, path, target)
  * with exact counts, the first actor, its ancestors and the rule that was missing.
  *
  * An event with two bad objects (rename, link) gives two findings. Proofs of life give
@@ -34,6 +34,7 @@ struct finding {
 	size_t path_len;    /* Units: bytes */
 	const char *other;  /* the other path of a rename or link, like path; "" */
 	const char *text;   /* of a note or an overflow, escaped; "" */
+	const char *target; /* what else it was aimed at: event_target(); "" */
 	uint64_t count;	    /* of events */
 	uint64_t first_seq; /* of the first event, 0 for notes */
 	uint64_t ts_ns;	    /* of the first event, since boot */
@@ -46,7 +47,9 @@ struct finding {
 	uint32_t ns_pid;
 	uint32_t uid;
 	uint32_t error;
+	uint64_t powers;	     /* that were asked for */
 	struct weir_object object;   /* of the first event */
+	struct weir_peer peer;	     /* likewise */
 	struct lineage_actor *actor; /* NULL for notes, overflows and outsiders */
 	bool overflow;
 	bool note;
@@ -83,7 +86,9 @@ const struct finding *findings_at(const struct findings *f, size_t i);
  *     escaping changed the path path_bytes: its exact bytes in base64},
  *   actor (as lineage_actor_json, with ns_pid and uid; null for notes and overflows),
  *   flags ["truncated", "unresolved", ...], want, have (names of rights), aux;
- *   other (second path of a rename or link), text, overflow where they apply.
+ *   other (second path of a rename or link), text, overflow, powers ["namespaces: user"],
+ *   target (a text), peer (of the first event: {pid, uid, start_ns} of a process, {family, type,
+ *   protocol, port, address} of a socket, number) where they apply.
  * Returns: a new reference, NULL when out of memory. Borrows: f. */
 json_t *finding_json(const struct finding *f);
 json_t *findings_json(const struct findings *f);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 
 #include "user/base/buf.h"
@@ -106,11 +108,66 @@ static json_t *actor_json(const struct finding *f)
 	return NULL;
 }
 
+static json_t *powers_json(uint64_t powers)
+{
+	json_t *list = json_array();
+
+	for (unsigned int bit = 0; list && bit < 64; bit++) {
+		const char *key = names_power_key(bit);
+
+		if (!(powers >> bit & 1) || !key)
+			continue;
+		if (json_array_append_new(list,
+					  json_sprintf("%s: %s", key, names_power_word(bit))) < 0) {
+			json_decref(list);
+			return NULL;
+		}
+	}
+	return list;
+}
+
+static json_t *peer_json(const struct weir_peer *peer)
+{
+	char address[INET6_ADDRSTRLEN] = "";
+	json_t *o = json_object();
+
+	if (peer->tgid)
+		json_object_update_new(o,
+				       json_pack("{s:I, s:I, s:I}", "pid", (json_int_t)peer->tgid,
+						 "uid", (json_int_t)peer->uid, "start_ns",
+						 (json_int_t)peer->start_ns));
+	if (peer->family == AF_INET || peer->family == AF_INET6)
+		inet_ntop(peer->family, peer->address, address, sizeof(address));
+	if (peer->family)
+		json_object_update_new(o, json_pack("{s:i, s:i, s:i, s:i, s:s}", "family",
+						    peer->family, "type", peer->type, "protocol",
+						    peer->protocol, "port", peer->port, "address",
+						    address));
+	if (peer->number)
+		json_object_set_new(o, "number", json_integer((json_int_t)peer->number));
+	return o;
+}
+
+static int set_aim(json_t *o, const struct finding *f)
+{
+	static const struct weir_peer nobody;
+
+	if (f->powers && json_object_set_new(o, "powers", powers_json(f->powers)) < 0)
+		return -ENOMEM;
+	if (*f->target && json_object_set_new(o, "target", json_string(f->target)) < 0)
+		return -ENOMEM;
+	if (memcmp(&f->peer, &nobody, sizeof(nobody)) == 0)
+		return 0;
+	return json_object_set_new(o, "peer", peer_json(&f->peer));
+}
+
 static int set_extras(json_t *o, const struct finding *f)
 {
 	if (*f->other && set_escaped(o, "other", NULL, f->other, strlen(f->other)) < 0)
 		return -ENOMEM;
 	if (*f->text && json_object_set_new(o, "text", json_string(f->text)) < 0)
+		return -ENOMEM;
+	if (set_aim(o, f) < 0)
 		return -ENOMEM;
 	return f->overflow ? json_object_set_new(o, "overflow", json_true()) : 0;
 }

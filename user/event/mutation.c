@@ -11,7 +11,7 @@
 #include "user/base/cleanup.h"
 
 #define FIRST_BUCKETS 1024u
-_Static_assert(WEIR_OP_COUNT <= 32, "mutation.ops holds one bit for each operation");
+_Static_assert(WEIR_OP_COUNT <= 64, "mutation.ops holds one bit for each operation");
 
 struct entry {
 	struct mutation mutation;
@@ -216,7 +216,7 @@ static void count(struct mutation *x, const struct event *e, bool subtree)
 	}
 	if (x->count < UINT32_MAX)
 		x->count++;
-	x->ops |= 1u << e->op.op;
+	x->ops |= 1ull << e->op.op;
 	x->subtree |= subtree;
 	x->last_tgid = e->head.tgid;
 	x->last_start_ns = e->head.start_ns;

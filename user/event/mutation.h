@@ -28,7 +28,7 @@
 #define MUTATION_BYTES (96u << 20)
 
 struct mutation {
-	uint32_t ops;	     /* bit n: enum weir_op n */
+	uint64_t ops;	     /* bit n: enum weir_op n */
 	bool subtree;	     /* the path and everything below it */
 	uint32_t count;	     /* events, sticks at UINT32_MAX */
 	uint32_t first_tgid; /* who did it first and last: keys of user/event/lineage.h */

@@ -62,6 +62,19 @@ static const char *const rights[32] = {
 #undef WEIR_X
 };
 
+#define WEIR_X(id, bit, word, kind) [bit] = word,
+static const char *const power_words[64] = { WEIR_POWERS(WEIR_X) };
+#undef WEIR_X
+
+static const struct {
+	const char *key;
+	uint64_t powers;
+} power_keys[] = {
+#define WEIR_X(key, list) { #key, 0 list(WEIR_POWER_OR) },
+	WEIR_POWER_KEYS(WEIR_X)
+#undef WEIR_X
+};
+
 static const struct {
 	uint32_t flag;
 	const char *name;
@@ -152,6 +165,19 @@ const char *names_rights(uint32_t mask, char *out, size_t size)
 	if (used == 0)
 		snprintf(out, size, "none");
 	return out;
+}
+
+const char *names_power_word(unsigned int bit)
+{
+	return bit < ARRAY_SIZE(power_words) ? power_words[bit] : NULL;
+}
+
+const char *names_power_key(unsigned int bit)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(power_keys); i++)
+		if (bit < 64 && (power_keys[i].powers >> bit & 1))
+			return power_keys[i].key;
+	return NULL;
 }
 
 const char *names_flag(unsigned int bit)

@@ -57,6 +57,11 @@ int names_find_right(const char *name);
  * Returns: out. Borrows: out, which holds NAMES_RIGHTS_SIZE bytes. */
 const char *names_rights(uint32_t rights, char *out, size_t size);
 
+/* Returns: the key of a policy that grants power number `bit` and its word there ("namespaces",
+ * "user"), NULL when no policy does; static. */
+const char *names_power_key(unsigned int bit);
+const char *names_power_word(unsigned int bit);
+
 /* Returns: the name of bit number `bit` of weir_opev.flags ("truncated"), NULL when the
  * bit has no meaning; static. */
 const char *names_flag(unsigned int bit);

@@ -96,11 +96,13 @@ int kern_slot_take(struct kern *k, size_t ring_bytes, struct kern_slot *ret_slot
 	return err;
 }
 
-void kern_slot_start(struct kern_slot *s, uint32_t mode, uint32_t flags, uint32_t rights)
+void kern_slot_start(struct kern_slot *s, uint32_t mode, uint32_t flags, uint32_t rights,
+		     uint64_t powers)
 {
 	struct weir_run *run = kern_run(s->kern, s->slot);
 
 	run->rights = rights;
+	run->powers = powers;
 	run->flags = WEIR_RUN_TAKEN | flags;
 	__atomic_store_n(&run->mode, mode, __ATOMIC_SEQ_CST);
 }

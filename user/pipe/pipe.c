@@ -89,6 +89,8 @@ static void want_of(struct pipe *p, const struct event *e)
 	uint32_t missing = e->op.want & ~e->op.have;
 	char path[EVENT_PATH_SIZE];
 
+	if (!(e->op.flags & WEIR_EV_CANARY))
+		p->wants.powers |= e->op.powers & WEIR_POWERS_ALL;
 	if (missing == 0 || (e->op.flags & (WEIR_EV_CANARY | WEIR_EV_OUTSIDER)))
 		return;
 	if ((e->op.flags & WEIR_EV_BAD_FIRST) && event_path_first(e, path, sizeof(path)) >= 0)

@@ -28,6 +28,7 @@ struct pipe_wants {
 	struct policy_want *items;
 	size_t count, cap;
 	size_t left_out; /* past the bound */
+	uint64_t powers; /* WEIR_POWER_* */
 };
 
 struct pipe {

@@ -132,6 +132,17 @@ static int check_tiers(const struct policy *p, struct weir_err *e)
 	return 0;
 }
 
+static int check_powers(const struct policy *p, struct weir_err *e)
+{
+	const struct policy_value *allow = &p->powers.privileges;
+
+	if ((allow->value & WEIR_POWER(SETID_EXEC)) && p->no_new_privs.value)
+		return policy_error(p->file, allow->pos, e,
+				    "allow: setid-exec is of no use with no_new_privs; add "
+				    "`no_new_privs: false`, or drop it");
+	return 0;
+}
+
 int policy_check(const struct policy *p, struct weir_err *e)
 {
 	int err = 0;
@@ -150,5 +161,7 @@ int policy_check(const struct policy *p, struct weir_err *e)
 		err = check_globs(p, &p->writeback_paths, e);
 	if (err == 0)
 		err = check_tiers(p, e);
+	if (err == 0)
+		err = check_powers(p, e);
 	return err;
 }

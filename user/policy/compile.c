@@ -141,6 +141,7 @@ int policy_compile(const struct policy *p, const struct policy_env *env,
 	if (!im || !(im->file = strdup(p->file)))
 		return err_errno(e, -ENOMEM, "%s", p->file);
 	im->rights = WEIR_RIGHT_READ;
+	im->powers = policy_powers(p);
 	for (size_t i = 0; err == 0 && i < ARRAY_SIZE(steps); i++)
 		err = steps[i](&b);
 	build_done(&b);

@@ -88,6 +88,7 @@ struct policy_image {
 	char *file;
 	char *workspace;	       /* real path */
 	uint32_t rights;	       /* default, where no rule applies */
+	uint64_t powers;	       /* WEIR_POWER_* that are granted */
 	struct policy_object *objects; /* by policy_path_compare, no path twice */
 	size_t object_count;
 	struct policy_name *names; /* by directory, then name; no pair twice */

@@ -14,7 +14,9 @@
  *   grace: 0.5s                        for members that outlive the first process
  *   limits: {time: 10m, memory: 4G, processes: 4096, disk: 20G}    none: no limit
  *   environment: {pass: [LANG], set: {CI: "1"}}
- *   privileges: {no_new_privs: true, capabilities: [CAP_CHOWN]}
+ *   privileges: {no_new_privs: true, capabilities: [CAP_CHOWN], allow: [setuid]}
+ *   memory: [members]                  powers, as in bpf/abi/power.h: what is no file
+ *   namespaces: [user, mount]
  *   credentials: [~/.ssh]              stores: reading them is a finding
  *   files:
  *     - path: ${WORKSPACE}             the directory and all below it
@@ -152,6 +154,12 @@ struct policy_pairs {
 	struct policy_pos pos;
 };
 
+struct policy_powers {
+#define WEIR_X(key, list) struct policy_value key;
+	WEIR_POWER_KEYS(WEIR_X)
+#undef WEIR_X
+};
+
 struct policy {
 	char *file; /* name for messages */
 	unsigned char sha256[DIGEST_SIZE];
@@ -176,6 +184,9 @@ struct policy {
 	struct policy_pairs env_set;
 	struct policy_value no_new_privs;
 	struct policy_value capabilities; /* bit CAP_x set: kept */
+
+	/* WEIR_POWER_* of each key: powers.memory ... */
+	struct policy_powers powers;
 
 	struct policy_texts credentials; /* paths as written */
 	struct policy_rules files;
@@ -221,6 +232,17 @@ int policy_error(const char *file, struct policy_pos pos, struct weir_err *e, co
  * "write" stands for all of WEIR_RIGHTS_MUTATE; a part of it that has no name of its own is
  * "write (without delete, link)". Returns: as buf_add. */
 int policy_add_rights(struct buf *b, uint32_t rights);
+
+/* All powers that a policy grants. Borrows: p. Returns: WEIR_POWER_* bits. */
+uint64_t policy_powers(const struct policy *p);
+
+/* Appends powers as lines of a policy, such as "namespaces: [user, mount]", one for each key;
+ * powers that no policy can grant say nothing. Returns: as buf_add. */
+int policy_add_powers(struct buf *b, uint64_t powers);
+
+/* Appends what a policy says about one key of powers, as "memory: members: denied; ..." lines.
+ * Borrows: all. Returns: 0, -ENOENT when there is no such key, or as buf_add. */
+int policy_explain_key(struct buf *b, const struct policy *p, const char *key);
 
 /* A text cut in its middle to what a message can hold; escape it on output. */
 struct policy_quoted {

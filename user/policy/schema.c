@@ -97,6 +97,13 @@ static const struct policy_choice capabilities[] = {
 	{ 0 },
 };
 
+/* clang-format off */
+#define POWER(id, bit, word, kind) { word, WEIR_POWER_BIT(bit) },
+#define WEIR_X(key, list) static const struct policy_choice power_##key[] = { list(POWER) { 0 } };
+WEIR_POWER_KEYS(WEIR_X)
+#undef WEIR_X
+/* clang-format on */
+
 static bool is_name(const char *text)
 {
 	size_t len = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789.-");
@@ -127,6 +134,11 @@ static bool is_name(const char *text)
 #define TEXTS(name, where, text) \
 	{ \
 		.key = name, .kind = POLICY_KIND_TEXTS, .offset = where, .want = text \
+	}
+#define POWERS(name, member) \
+	{ \
+		.key = name, .kind = POLICY_KIND_SET, .offset = AT(powers.member), \
+		.choices = power_##member \
 	}
 #define MAP(name, fields) \
 	{ \
@@ -177,6 +189,7 @@ static const struct policy_field privileges_fields[] = {
 	  .offset = AT(capabilities),
 	  .choices = capabilities,
 	  .want = "a capability as in capabilities(7), such as CAP_CHOWN" },
+	POWERS("allow", privileges),
 	{ 0 },
 };
 
@@ -254,6 +267,12 @@ static const struct policy_field policy_fields[] = {
 	MAP("limits", limits_fields),
 	MAP("environment", environment_fields),
 	MAP("privileges", privileges_fields),
+	POWERS("memory", memory),
+	POWERS("signals", signals),
+	POWERS("scheduling", scheduling),
+	POWERS("namespaces", namespaces),
+	POWERS("mounts", mounts),
+	POWERS("kernel", kernel),
 	TEXTS("credentials", AT(credentials), "a list of paths, such as [~/.ssh]"),
 	{ .key = "files",
 	  .kind = POLICY_KIND_RULES,

@@ -46,7 +46,7 @@ struct policy_field {
 	uint64_t initial;
 };
 
-#define POLICY_FIELDS_MAX 24 /* keys of one table */
+#define POLICY_FIELDS_MAX 32 /* keys of one table */
 
 /* Tables by their role. Returns: static tables. */
 const struct policy_field *policy_schema(void);

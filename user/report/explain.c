@@ -22,6 +22,10 @@ static const struct {
 	{ WEIR_KIND_EXEC_MEMFD, false, "no rule allows programs that are in no file" },
 	{ WEIR_KIND_TAMPER, false, "no rule allows touching weir itself" },
 	{ WEIR_KIND_BPF, false, "no rule allows bpf()" },
+	{ WEIR_KIND_MEMORY_ACCESS, false,
+	  "the command could read or change what other programs hold in memory" },
+	{ WEIR_KIND_PRIVILEGE, false, "" },
+	{ WEIR_KIND_NAMESPACE, false, "in a namespace of its own a command can mount" },
 	{ WEIR_KIND_GATE_RACE, false,
 	  "find out what else works in the workspace, stop it, and run again" },
 	{ WEIR_KIND_MEMBERSHIP, false,
@@ -93,12 +97,12 @@ static bool can_want(const struct finding *f)
 	       !(f->flags & (WEIR_EV_TRUNCATED | WEIR_EV_UNRESOLVED)) && (f->want & ~f->have);
 }
 
-/* policy_suggest without the line "files:" */
+/* Lines for powers, then policy_suggest without the line "files:" */
 static int suggest(const struct explainer *x, const struct policy_want *wants, size_t count,
-		   json_t **ret_text)
+		   uint64_t powers, json_t **ret_text)
 {
 	static const char head[] = "files:\n";
-	cleanup_buf struct buf b = { 0 };
+	cleanup_buf struct buf b = { 0 }, all = { 0 };
 	const char *text;
 
 	if (count > 0 && policy_suggest(wants, count, &x->env, &b) < 0)
@@ -106,8 +110,17 @@ static int suggest(const struct explainer *x, const struct policy_want *wants, s
 	text = buf_str(&b);
 	if (strncmp(text, head, strlen(head)) == 0)
 		text += strlen(head);
-	*ret_text = json_string(text);
+	policy_add_powers(&all, powers);
+	if (buf_addf(&all, "%s", text) < 0)
+		return -ENOMEM;
+	*ret_text = json_string(buf_str(&all));
 	return *ret_text ? 0 : -ENOMEM;
+}
+
+/* Powers that a policy could have granted. */
+static uint64_t missing_powers(const struct explainer *x, const struct finding *f)
+{
+	return f->powers & WEIR_POWERS_ALL & ~x->image->powers;
 }
 
 json_t *explain_finding(const struct explainer *x, const struct finding *f)
@@ -120,7 +133,10 @@ json_t *explain_finding(const struct explainer *x, const struct finding *f)
 	size_t count = 0;
 	json_t *fix;
 
-	add_rule(&rule, x->image, f);
+	if (f->powers && !f->overflow)
+		buf_addf(&rule, "no rule");
+	else
+		add_rule(&rule, x->image, f);
 	if (can_want(f)) {
 		policy_explain(x->image, f->path, &answer);
 		fill_want(f, &want);
@@ -130,7 +146,7 @@ json_t *explain_finding(const struct explainer *x, const struct finding *f)
 			count = f->flags & WEIR_EV_HARDLINK ? 1 : 0;
 		}
 	}
-	if (rule.failed || suggest(x, &want, count, &fix) < 0)
+	if (rule.failed || suggest(x, &want, count, missing_powers(x, f), &fix) < 0)
 		return NULL;
 	return json_pack("{s:s, s:o, s:s}", "rule", buf_str(&rule), "fix", fix, "hint", hint);
 }
@@ -139,12 +155,15 @@ json_t *explain_all(const struct explainer *x, const struct findings *list)
 {
 	size_t total = findings_count(list), count = 0;
 	cleanup_free struct policy_want *wants = calloc(total + 1, sizeof(*wants));
+	uint64_t powers = 0;
 	json_t *text;
 
 	if (!wants)
 		return NULL;
-	for (size_t i = 0; i < total; i++)
+	for (size_t i = 0; i < total; i++) {
+		powers |= missing_powers(x, findings_at(list, i));
 		if (can_want(findings_at(list, i)))
 			fill_want(findings_at(list, i), &wants[count++]);
-	return suggest(x, wants, count, &text) < 0 ? NULL : text;
+	}
+	return suggest(x, wants, count, powers, &text) < 0 ? NULL : text;
 }

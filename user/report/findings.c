@@ -105,6 +105,23 @@ static void add_object(struct page *p, const json_t *f, const char *indent)
 	}
 }
 
+/* "aimed at process 1234 of uid 0; memory: outsiders" */
+static void add_target(struct page *p, const json_t *f, const char *indent)
+{
+	const json_t *peer = json_object_get(f, "peer");
+	const char *target = text_of(f, "target");
+	uint64_t pid = text_number(peer, "pid");
+
+	if (!pid && !*target)
+		return;
+	buf_addf(p->b, "%s", indent);
+	if (pid)
+		buf_addf(p->b, "process %" PRIu64 " of uid %" PRIu64 "%s", pid,
+			 text_number(peer, "uid"), *target ? "; " : "");
+	text_add(p, target);
+	buf_addf(p->b, "\n");
+}
+
 static void add_actor(struct page *p, const json_t *f, const char *indent)
 {
 	const json_t *args = json_object_get(json_object_get(f, "actor"), "args");
@@ -142,6 +159,7 @@ static void add_detailed(struct page *p, const json_t *f, unsigned int number)
 	buf_addf(p->b, "\n%3u. ", number);
 	add_headline(p, f);
 	add_object(p, f, indent);
+	add_target(p, f, indent);
 	add_actor(p, f, indent);
 	add_explanation(p, f, indent);
 }
@@ -161,6 +179,8 @@ void report_add_short(struct page *p, const json_t *f, unsigned int number)
 	text_add(p, text_of(f, "text"));
 	buf_addf(p->b, "%s", *path && *text_of(f, "text") ? ": " : "");
 	text_add_path(p, path);
+	if (!*path)
+		text_add(p, text_of(f, "target"));
 	buf_addf(p->b, "\n     ");
 	text_add(p, text_of(f, "kind"));
 	if (text_number(f, "count") > 1) {
