@@ -28,6 +28,8 @@ struct args {
 	const char *public_file;
 	const char *crosscheck;
 	bool add_ledger;
+	bool add_hooks;
+	bool no_hooks;
 };
 
 enum key {
@@ -41,6 +43,8 @@ enum key {
 	KEY_PUBLIC,
 	KEY_CROSSCHECK,
 	KEY_ADD_LEDGER,
+	KEY_ADD_HOOKS,
+	KEY_NO_HOOKS,
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -76,9 +80,17 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_ADD_LEDGER:
 		a->add_ledger = true;
 		return 0;
+	case KEY_ADD_HOOKS:
+		a->add_hooks = true;
+		return 0;
+	case KEY_NO_HOOKS:
+		a->no_hooks = true;
+		return 0;
 	case ARGP_KEY_END:
-		if (!a->repo && !a->add_ledger)
+		if (!a->repo && !a->add_ledger && !a->add_hooks)
 			usage_error(state, "--repo DIR is missing");
+		if (a->no_hooks && a->add_hooks)
+			usage_error(state, "--no-hooks and --add-hooks exclude each other");
 		if (!a->agent != !a->public_file)
 			usage_error(state, "--agent and --public go together");
 		return 0;
@@ -231,11 +243,20 @@ static int init(struct gate_config *c, struct args *a, struct init_files *made, 
 		err = init_keys(c, a->public_file, made, e);
 	if (err == 0)
 		err = init_ledger(c, made, e);
+	if (err == 0 && !a->no_hooks)
+		err = init_hooks(c, made, e);
 	if (err == 0 && config_format(c, &text) < 0)
 		err = err_errno(e, -ENOMEM, "%s", GATE_CONFIG);
 	if (err == 0)
 		err = init_file(made, &config_file, &text, e);
 	return err;
+}
+
+static int add_hooks(struct gate_config *c, struct init_files *made, struct weir_err *e)
+{
+	int err = config_load(c, e);
+
+	return err < 0 ? err : init_hooks(c, made, e);
 }
 
 static void report(const struct gate_config *c)
@@ -267,6 +288,10 @@ int command_init(int argc, char **argv)
 		{ "public", KEY_PUBLIC, "FILE", 0, "public key that the agent holds", 0 },
 		{ "add-ledger", KEY_ADD_LEDGER, NULL, 0,
 		  "only make the ledger of a gate that has none", 0 },
+		{ "no-hooks", KEY_NO_HOOKS, NULL, 0,
+		  "leave the repository's hooks and settings alone", 0 },
+		{ "add-hooks", KEY_ADD_HOOKS, NULL, 0,
+		  "only install the hooks of a gate that has none", 0 },
 		{ "crosscheck", KEY_CROSSCHECK, "stat|full", 0, "how the workspace is compared",
 		  0 },
 		{ 0 },
@@ -291,7 +316,9 @@ int command_init(int argc, char **argv)
 		return GATE_EXIT_USAGE;
 	}
 	umask(022);
-	err = a.add_ledger ? init_add_ledger(&c, &made, &e) : init(&c, &a, &made, &e);
+	err = a.add_ledger  ? init_add_ledger(&c, &made, &e)
+	      : a.add_hooks ? add_hooks(&c, &made, &e)
+			    : init(&c, &a, &made, &e);
 	if (err < 0)
 		init_undo(&made);
 	else

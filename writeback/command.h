@@ -20,6 +20,7 @@
 	X(attest, "attest", "print the attestations of a promoted commit") \
 	X(except, "except", "accept findings for a time, by name, signed") \
 	X(verify, "verify", "check a promoted commit with public keys only") \
+	X(receive, "receive", "judge what is pushed to the repository, as its hook") \
 	X(audit, "audit", "check every commit of a branch, and the ledger")
 
 /* Each parses its arguments with argp (argv[0] is the name for messages) and runs.

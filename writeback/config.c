@@ -252,47 +252,52 @@ int config_parse(const char *file, const char *text, size_t len, struct gate_con
 	return err;
 }
 
-static int find_user(struct gate_config *c, struct weir_err *e)
+static int find_user(const char *path, struct gate_config *c, struct weir_err *e)
 {
 	char buffer[4096];
 	struct passwd pw, *found = NULL;
 
 	if (getpwnam_r(c->user, &pw, buffer, sizeof(buffer), &found) != 0 || !found)
-		return err_set(e, -ENOENT, "%s: there is no user %s; run weir-gate init",
-			       GATE_CONFIG, c->user);
+		return err_set(e, -ENOENT, "%s: there is no user %s; run weir-gate init", path,
+			       c->user);
 	if (pw.pw_uid == 0)
-		return err_set(e, -EINVAL, "%s: user must not be root", GATE_CONFIG);
+		return err_set(e, -EINVAL, "%s: user must not be root", path);
 	c->uid = pw.pw_uid;
 	c->gid = pw.pw_gid;
 	return 0;
 }
 
-int config_load(struct gate_config *ret_config, struct weir_err *e)
+int config_load_file(const char *path, struct gate_config *ret_config, struct weir_err *e)
 {
-	cleanup_close int fd = open(GATE_CONFIG, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	cleanup_buf struct buf text = { 0 };
 	struct stat st;
 	int err;
 
 	if (fd < 0 && errno == ENOENT)
-		return err_set(e, -ENOENT, "there is no %s; run weir-gate init first", GATE_CONFIG);
+		return err_set(e, -ENOENT, "there is no %s; run weir-gate init first", path);
 	if (fd < 0 || fstat(fd, &st) < 0)
-		return err_errno(e, -errno, "%s", GATE_CONFIG);
+		return err_errno(e, -errno, "%s", path);
 	if (!S_ISREG(st.st_mode) || st.st_uid != 0 || (st.st_mode & 022))
 		return err_set(
 			e, -EPERM,
 			"%s must be a file of root that nobody else can write (now mode %04o, "
 			"uid %u)",
-			GATE_CONFIG, st.st_mode & 07777, st.st_uid);
+			path, st.st_mode & 07777, st.st_uid);
 	err = fsio_read_fd(fd, GATE_CONFIG_MAX, &text);
 	if (err < 0)
-		return err_errno(e, err, "%s", GATE_CONFIG);
-	err = config_parse(GATE_CONFIG, buf_str(&text), text.len, ret_config, e);
+		return err_errno(e, err, "%s", path);
+	err = config_parse(path, buf_str(&text), text.len, ret_config, e);
 	if (err == 0)
-		err = find_user(ret_config, e);
+		err = find_user(path, ret_config, e);
 	if (err < 0)
 		config_done(ret_config);
 	return err;
+}
+
+int config_load(struct gate_config *ret_config, struct weir_err *e)
+{
+	return config_load_file(GATE_CONFIG, ret_config, e);
 }
 
 /* Double-quoted YAML; only printable text gets here. */

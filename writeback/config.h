@@ -89,6 +89,10 @@ int config_parse(const char *file, const char *text, size_t len, struct gate_con
  * Returns: 0 or a negative errno with e. Gives: ret_config. */
 int config_load(struct gate_config *ret_config, struct weir_err *e);
 
+/* The same for another file: a host may receive for several repositories. Returns: as above.
+ * Borrows: path. */
+int config_load_file(const char *path, struct gate_config *ret_config, struct weir_err *e);
+
 /* Appends the text of a configuration. Returns: 0, -EINVAL for a value that can't be
  * written (control characters), -ENOMEM. Borrows: c. */
 int config_format(const struct gate_config *c, struct buf *ret_text);

@@ -53,6 +53,11 @@ int init_ledger(struct gate_config *c, struct init_files *made, struct weir_err 
  * Gives: c, as read. Returns: 0 or a negative errno with e. */
 int init_add_ledger(struct gate_config *c, struct init_files *made, struct weir_err *e);
 
+/* Installs the hooks of writeback/receive.h, and settings of git that close what they don't see.
+ * Hooks that exist are not replaced. Returns: 0, -EEXIST, or a negative errno with e.
+ * Borrows: c. */
+int init_hooks(const struct gate_config *c, struct init_files *made, struct weir_err *e);
+
 void init_undo(struct init_files *made);
 void init_files_done(struct init_files *made);
 

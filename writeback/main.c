@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +26,34 @@ static const struct {
 	GATE_COMMANDS(WEIR_X)
 #undef WEIR_X
 };
+
+/* What git tells its hooks, and only `receive` is a hook. */
+static const char *const hook_variables[] = { "GIT_DIR", "GIT_QUARANTINE_PATH", "GIT_PUSH_CERT",
+					      "GIT_PUSH_CERT_NONCE", "GIT_PUSH_CERT_NONCE_STATUS" };
+
+/* Nothing else of the caller's environment reaches libraries. Returns: 0 or -1. */
+static int clean_environment(const char *command)
+{
+	char *kept[ARRAY_SIZE(hook_variables)] = { NULL };
+	bool hook = command && strcmp(command, "receive") == 0;
+	int err = 0;
+
+	for (size_t i = 0; hook && i < ARRAY_SIZE(hook_variables); i++) {
+		const char *value = getenv(hook_variables[i]);
+
+		kept[i] = value ? strdup(value) : NULL;
+		if (value && !kept[i])
+			err = -1;
+	}
+	if (clearenv() != 0 || setenv("PATH", "/usr/sbin:/usr/bin:/sbin:/bin", 1) != 0)
+		err = -1;
+	for (size_t i = 0; i < ARRAY_SIZE(hook_variables); i++) {
+		if (kept[i] && setenv(hook_variables[i], kept[i], 1) != 0)
+			err = -1;
+		free(kept[i]);
+	}
+	return err;
+}
 
 static int help(void)
 {
@@ -55,9 +84,7 @@ static int open_standard(void)
 
 int main(int argc, char **argv)
 {
-	/* nothing of the caller's environment reaches libraries */
-	if (open_standard() < 0 || clearenv() != 0 ||
-	    setenv("PATH", "/usr/sbin:/usr/bin:/sbin:/bin", 1) != 0)
+	if (open_standard() < 0 || clean_environment(argc > 1 ? argv[1] : NULL) < 0)
 		return GATE_EXIT_FAILED;
 	signal(SIGPIPE, SIG_IGN);
 	if (argc < 2) {

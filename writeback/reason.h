@@ -93,6 +93,13 @@
 	X(LOCKED, "locked", "wait for the other program, or remove its stale lock file") \
 	X(REPOSITORY, "repository", "use a plain bare SHA-1 repository") \
 	X(REF, "ref", "list the ref in gate.yaml") \
+	X(DELETION, "deletion", "what the gate keeps is never deleted; revert the change") \
+	X(REWIND, "rewind", "fetch, and push what stands on the tip") \
+	X(MERGE, "merge", "promote it as one change with `weir commit`") \
+	X(UNATTESTED, "unattested", \
+	  "promote it with `weir commit`; its record is pushed with it (--atomic)") \
+	X(RECORDS, "records", "push refs/weir/attestations as the gate wrote it, with its branch") \
+	X(UNREACHABLE, "unreachable-objects", "push with stock git, which sends no others") \
 	X(ORDER, "order", "this is a defect of weir-gate; report it") \
 	X(AUDIT, "audit", "find out who wrote there; trust nothing after the first of them") \
 	X(VERIFY, "verify", "do not trust this commit")

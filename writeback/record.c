@@ -11,6 +11,7 @@
 
 #include "user/base/cleanup.h"
 #include "user/base/fsio.h"
+#include "writeback/attest.h"
 #include "writeback/pack.h"
 
 #define FILE_MAX ((size_t)1 << 30)
@@ -279,14 +280,31 @@ int record_write(const struct repo *r, const struct record_write *w, git_oid *re
 	return err;
 }
 
+bool record_knows(const char *name)
+{
+	static const char *const others[] = { "approvals", "exceptions", ATTEST_READS,
+					      ATTEST_LINK };
+
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
+		if (strcmp(files[i].name, name) == 0)
+			return true;
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		if (strcmp(others[i], name) == 0)
+			return true;
+	for (enum attest_kind kind = 0; kind < ATTEST_KIND_COUNT; kind++)
+		if (strcmp(attest_file(kind), name) == 0)
+			return true;
+	return false;
+}
+
 int record_read_file(const struct repo *r, const git_oid *commit, const char *name,
 		     struct buf *ret_data, struct weir_err *e)
 {
 	char hex[OID_HEX], path[128];
 	struct repo_commit head;
-	git_oid tip, blob;
+	git_oid tip = r->records, blob;
 	uint32_t mode;
-	int err = repo_read_ref(r, RECORD_REF, &tip, e);
+	int err = git_oid_is_zero(&tip) ? repo_read_ref(r, RECORD_REF, &tip, e) : 0;
 
 	if (err == 0)
 		err = repo_read_commit(r, &tip, &head, e);

@@ -77,6 +77,9 @@ void record_clean(const struct repo *r);
 int record_read(const struct repo *r, const git_oid *commit, struct record *ret_record,
 		struct weir_err *e);
 
+/* Returns: whether files of this name may stand in a record. Borrows: name. */
+bool record_knows(const char *name);
+
 /* Reads one file of it. Returns: 0, -ENOENT, or a negative errno with e. Borrows: name. */
 int record_read_file(const struct repo *r, const git_oid *commit, const char *name,
 		     struct buf *ret_data, struct weir_err *e);

@@ -35,6 +35,7 @@ struct repo {
 	int fd; /* of the directory */
 	char *path;
 	struct repo_known *known; /* NULL until repo_known_load */
+	git_oid records;	  /* commit that records are read from; zero: RECORD_REF's */
 };
 
 /* Sets libgit2 up for this process, once. Returns: 0 or a negative errno. */

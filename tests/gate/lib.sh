@@ -135,7 +135,9 @@ policy() {
 }
 
 # fresh [PATHS] [MORE-POLICY]: a repository with a base commit and policy, a gate, a nonce,
-# a checked-out workspace, manifest(before)
+# a checked-out workspace, manifest(before). Tests write to the repository behind the gate:
+# without hooks, unless HOOKS= is set.
+HOOKS=--no-hooks
 fresh() {
 	rm -rf "$LAB"/{trusted.git,seed,ws,run} /etc/weir /var/lib/weir-gate
 	git init -q --bare "$LAB/trusted.git"
@@ -152,7 +154,8 @@ fresh() {
 		git push -q "$LAB/trusted.git" HEAD:main
 	)
 	cp "$LAB/seed/.weir/policy.yaml" "$LAB/policy.yaml"
-	"$GATE" init --repo "$LAB/trusted.git" --email gate@example.invalid >/dev/null
+	# shellcheck disable=SC2086 # empty or one word
+	"$GATE" init --repo "$LAB/trusted.git" --email gate@example.invalid $HOOKS >/dev/null
 	BASE=$(git -C "$LAB/trusted.git" rev-parse main)
 	start_run
 }

@@ -159,7 +159,7 @@ is "$(find "$state/work" -mindepth 1 -maxdepth 1 -newer "$second/run.json")" '' 
 # The branch moves.
 in_seed pull -q "$trusted" main
 in_seed commit -q --allow-empty -m other
-git -C "$trusted" fetch -q "$lab/seed" main:main
+git -c core.hooksPath=/dev/null -C "$trusted" fetch -q "$lab/seed" main:main
 chown -R weir "$trusted"
 refused base-moved 'the trusted branch has moved' weir commit -m x
 gate_forget
