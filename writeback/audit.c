@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "user/base/cleanup.h"
+#include "writeback/glass.h"
 #include "writeback/ledgerentry.h"
 #include "writeback/oidset.h"
 #include "writeback/verify.h"
@@ -157,6 +158,41 @@ static bool is_ours(const struct verify *v)
 	return v->record.promotion.len > 0 || strstr(buf_str(&v->raw), "\nWeir-Promotion: ");
 }
 
+static int tell_glass(struct audit_commit *c, const struct glass *g)
+{
+	cleanup_buf struct buf text = { 0 };
+
+	buf_addf(&text, "by ");
+	buf_add_escaped(&text, g->entry.by, strlen(g->entry.by));
+	buf_addf(&text, ": ");
+	buf_add_escaped(&text, g->entry.why, strlen(g->entry.why));
+	c->why = strdup(buf_str(&text));
+	return text.failed || !c->why ? -ENOMEM : 0;
+}
+
+/* A commit that verify does not accept. */
+static int judge_other(struct audit_commit *c, const struct verify *v, struct verifysource *s,
+		       const struct weir_err *cause)
+{
+	cleanup_glass struct glass g = { 0 };
+	struct weir_err why = { 0 };
+	int err = glass_check(&s->repo, &c->id, &s->key, &g, &why);
+
+	if (err == 0) {
+		c->state = AUDIT_GLASS;
+		return tell_glass(c, &g);
+	}
+	if (err == -ENOMEM)
+		return err;
+	c->state = is_ours(v) || err != -ENOENT ? AUDIT_BROKEN
+		   : c->after			? AUDIT_UNATTESTED
+						: AUDIT_BEFORE;
+	if (c->state != AUDIT_BROKEN)
+		return 0;
+	c->why = strdup(is_ours(v) ? cause->text : why.text);
+	return c->why ? 0 : -ENOMEM;
+}
+
 static int judge(struct audit *a, struct audit_commit *c, struct verifysource *s,
 		 struct weir_err *e)
 {
@@ -173,7 +209,7 @@ static int judge(struct audit *a, struct audit_commit *c, struct verifysource *s
 		const struct audit_commit *parent = &a->commits[a->parents[c->parents + i]];
 
 		c->after |= parent->after || parent->state == AUDIT_ATTESTED ||
-			    parent->state == AUDIT_BROKEN ||
+			    parent->state == AUDIT_BROKEN || parent->state == AUDIT_GLASS ||
 			    (!git_oid_is_zero(&a->since) && git_oid_equal(&parent->id, &a->since));
 	}
 	if (err < 0 && cause.exit_code == 0) {
@@ -182,15 +218,8 @@ static int judge(struct audit *a, struct audit_commit *c, struct verifysource *s
 	}
 	if (err == 0)
 		c->state = AUDIT_ATTESTED;
-	else if (is_ours(&v))
-		c->state = AUDIT_BROKEN;
-	else
-		c->state = c->after ? AUDIT_UNATTESTED : AUDIT_BEFORE;
-	if (c->state == AUDIT_BROKEN) {
-		c->why = strdup(cause.text);
-		if (!c->why)
-			return err_errno(e, -ENOMEM, "audit");
-	}
+	else if (judge_other(c, &v, s, &cause) < 0)
+		return err_errno(e, -ENOMEM, "audit");
 	a->counts[c->state]++;
 	return 0;
 }
@@ -230,9 +259,12 @@ static int check_entry(uint64_t index, const struct tlog_entry *entry, void *arg
 		return 0;
 	a->done += n.kind == LEDGER_DONE;
 	a->aborted += n.kind == LEDGER_ABORTED;
-	if (n.kind == LEDGER_DONE &&
+	if ((n.kind == LEDGER_DONE || n.kind == LEDGER_GLASS) &&
 	    (git_oid_fromstr(&id, n.commit) < 0 || !oidset_get(l->seen, &id, &number)))
-		complain(a, index, "is done, and the branch does not reach its commit");
+		complain(a, index,
+			 n.kind == LEDGER_DONE
+				 ? "is done, and the branch does not reach its commit"
+				 : "is break-glass, and the branch does not reach its commit");
 	return 0;
 }
 

@@ -4,12 +4,14 @@
  *
  *   attested     verify accepts it (all links but `deep`)
  *   broken       it has the gate's trailers or a record, and verify does not accept it
+ *   break-glass  two people pushed it past the gate, and the ledger says so (writeback/glass.h)
  *   unattested   neither, though an ancestor of it is attested (or it is not reached from
  *                `since`): somebody wrote to the branch without the gate
  *   before       neither, and none of its ancestors is attested: history from before the gate
  *
  * and the whole ledger, where it is at hand, in itself and against the branch: each `done` of
- * this branch is a commit that it reaches, each entry that ends an intent has one.
+ * this branch, and each `break-glass`, is a commit that it reaches, each entry that ends an
+ * intent has one.
  */
 #ifndef WEIR_WRITEBACK_AUDIT_H
 #define WEIR_WRITEBACK_AUDIT_H
@@ -22,6 +24,7 @@
 #define AUDIT_STATES(X) \
 	X(BEFORE, "before") \
 	X(ATTESTED, "attested") \
+	X(GLASS, "break-glass") \
 	X(UNATTESTED, "unattested") \
 	X(BROKEN, "broken")
 
@@ -36,7 +39,7 @@ struct audit_commit {
 	git_oid id;
 	enum audit_state state;
 	bool after; /* an ancestor is attested, or it came after `since` */
-	char *why;  /* of a broken one: link and reason */
+	char *why;  /* of a broken one: link and reason; of break-glass: by whom, and why */
 	size_t parents;
 	size_t parent_count; /* in audit.parents */
 };

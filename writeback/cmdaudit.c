@@ -102,14 +102,19 @@ static void print_text(const struct audit *a, const struct verifysource *s)
 		git_oid_tostr(hex, sizeof(hex), &c->id);
 		if (c->state == AUDIT_BROKEN)
 			printf("broken      %s %s\n", hex, c->why);
+		else if (c->state == AUDIT_GLASS)
+			printf("break-glass %s %s\n", hex, c->why);
 		else if (c->state == AUDIT_UNATTESTED)
 			printf("unattested  %s\n", hex);
 	}
 	if (a->ledger_why.len > 0)
 		printf("ledger: %s", buf_str(&a->ledger_why));
-	printf("%s: %zu attested, %zu unattested, %zu broken, %zu from before the gate\n", a->ref,
+	printf("%s: %zu attested, %zu unattested, %zu broken, %zu from before the gate", a->ref,
 	       a->counts[AUDIT_ATTESTED], a->counts[AUDIT_UNATTESTED], a->counts[AUDIT_BROKEN],
 	       a->counts[AUDIT_BEFORE]);
+	if (a->counts[AUDIT_GLASS] > 0)
+		printf(", %zu break-glass", a->counts[AUDIT_GLASS]);
+	printf("\n");
 	if (s->has_ledger)
 		printf("ledger: %llu entries, %llu done and %llu aborted for this branch\n",
 		       (unsigned long long)s->ledger.checkpoint.size, (unsigned long long)a->done,

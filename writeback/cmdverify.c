@@ -12,6 +12,7 @@
 #include "user/base/fsio.h"
 #include "user/base/usage.h"
 #include "writeback/command.h"
+#include "writeback/glass.h"
 #include "writeback/json.h"
 #include "writeback/keeper.h"
 #include "writeback/priv.h"
@@ -71,10 +72,38 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static int print_json(const struct verify *v, int err, const struct weir_err *e)
+/* What the promotion says about its history. */
+static int find_glass(const struct verify *v, struct gate_texts *ret_commits, struct weir_err *e)
+{
+	int err = glass_listed(buf_str(&v->record.promotion), ret_commits);
+
+	if (err == 0)
+		err = glass_collect(v->repo, &v->head.parent, ret_commits, e);
+	else
+		err_errno(e, err, "verify");
+	return err;
+}
+
+/* A commit that people pushed past the gate has no links to check, but it is no stranger. */
+static int check_glass(const struct verify *v, struct weir_err *e)
+{
+	cleanup_glass struct glass g = { 0 };
+	struct weir_err cause = { 0 };
+	cleanup_buf struct buf by = { 0 };
+
+	if (glass_check(v->repo, &v->commit, v->ledger_key, &g, &cause) < 0)
+		return 0;
+	buf_add_escaped(&by, g.entry.by, strlen(g.entry.by));
+	return refuse(e, REASON_VERIFY,
+		      "break-glass: %s let it in without the gate, ledger entry %llu", buf_str(&by),
+		      (unsigned long long)g.proof.index);
+}
+
+static int print_json(const struct verify *v, const struct gate_texts *glass, int err,
+		      const struct weir_err *e)
 {
 	cleanup_buf struct buf text = { 0 };
-	json_t *list = json_array();
+	json_t *list = json_array(), *past = json_array();
 	cleanup_json json_t *root = NULL;
 	char hex[OID_HEX];
 
@@ -82,17 +111,19 @@ static int print_json(const struct verify *v, int err, const struct weir_err *e)
 		json_array_append_new(list, json_pack("{s:s, s:b}", "link",
 						      verify_name((enum verify_link)i), "ok",
 						      i < v->checked));
+	for (size_t i = 0; i < glass->count; i++)
+		json_array_append_new(past, json_string(glass->items[i]));
 	git_oid_tostr(hex, sizeof(hex), &v->commit);
-	root = json_pack("{s:s, s:s, s:b, s:o, s:s, s:s}", "schema", "weir.verify/1", "commit", hex,
-			 "ok", err == 0, "links", list, "signer", buf_str(&v->principal), "why",
-			 e->text);
+	root = json_pack("{s:s, s:s, s:b, s:o, s:o, s:s, s:s}", "schema", "weir.verify/1", "commit",
+			 hex, "ok", err == 0, "links", list, "break_glass", past, "signer",
+			 buf_str(&v->principal), "why", e->text);
 	if (!root || json_canonical(root, &text) < 0)
 		return -ENOMEM;
 	fputs(buf_str(&text), stdout);
 	return 0;
 }
 
-static void print_text(const struct verify *v, int err)
+static void print_text(const struct verify *v, const struct gate_texts *glass, int err)
 {
 	char hex[OID_HEX];
 
@@ -104,6 +135,8 @@ static void print_text(const struct verify *v, int err)
 		       verify_what((enum verify_link)v->checked));
 		return;
 	}
+	for (size_t i = 0; i < glass->count; i++)
+		printf("note  break-glass commit %s is in its history\n", glass->items[i]);
 	git_oid_tostr(hex, sizeof(hex), &v->commit);
 	printf("good  %s, signed by %s\n", hex, buf_str(&v->principal));
 }
@@ -117,6 +150,7 @@ static int verify(const struct args *a, struct weir_err *e)
 							    .repo = { .fd = -1 },
 							    .ledger = { .dir = -1 } };
 	cleanup_verify struct verify v = { .repo = &source.repo, .deep = a->deep };
+	struct gate_texts glass = { 0 };
 	int err = verifysource_open(&source, e);
 
 	if (err == 0)
@@ -127,10 +161,15 @@ static int verify(const struct args *a, struct weir_err *e)
 	v.ledger_key = &source.key;
 	v.ledger = source.has_ledger ? &source.ledger : NULL;
 	err = verify_run(&v, e);
-	if (a->json)
-		print_json(&v, err, e);
+	if (err == 0)
+		err = find_glass(&v, &glass, e);
 	else
-		print_text(&v, err);
+		err = check_glass(&v, e) < 0 ? -EPERM : err;
+	if (a->json)
+		print_json(&v, &glass, err, e);
+	else
+		print_text(&v, &glass, err);
+	gate_texts_done(&glass);
 	return err;
 }
 

@@ -42,6 +42,7 @@ static const struct member {
 	{ "revoked", SHAPE_TEXT, false, offsetof(struct gate_config, revoked) },
 	{ "ledger", SHAPE_TEXT, true, offsetof(struct gate_config, ledger) },
 	{ "ledger_key", SHAPE_TEXT, true, offsetof(struct gate_config, ledger_key) },
+	{ "break_glass", SHAPE_TEXT, false, offsetof(struct gate_config, break_glass) },
 };
 
 static char **text_at(const struct gate_config *c, const struct member *m)
@@ -178,8 +179,9 @@ static int missing(const struct parse *p, const char *key)
 static int check_values(const struct parse *p, const yaml_node_t *root)
 {
 	const struct gate_config *c = p->config;
-	const char *const paths[] = { c->repository,  c->key,	  c->agent,  c->signers,
-				      c->signer_root, c->revoked, c->ledger, c->ledger_key };
+	const char *const paths[] = { c->repository, c->key,	     c->agent,
+				      c->signers,    c->signer_root, c->revoked,
+				      c->ledger,     c->ledger_key,  c->break_glass };
 	unsigned char id[16];
 
 	for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
@@ -199,9 +201,10 @@ static int check_values(const struct parse *p, const yaml_node_t *root)
 		return fail(p, root, "id is not 32 lower-case hex digits");
 	for (size_t i = 0; i < ARRAY_SIZE(paths); i++)
 		if (paths[i] && paths[i][0] != '/')
-			return fail(p, root,
-				    "repository, key, agent, signers, signer_root, revoked, ledger "
-				    "and ledger_key are absolute paths");
+			return fail(
+				p, root,
+				"repository, key, agent, signers, signer_root, revoked, ledger, "
+				"ledger_key and break_glass are absolute paths");
 	if (strcmp(c->ledger_key, c->key) == 0)
 		return fail(p, root, "ledger_key must be another key than key");
 	for (size_t i = 0; i < c->refs.count; i++)

@@ -22,6 +22,8 @@
  *   revoked: /etc/weir/revoked.krl     optional: keys that are revoked at once
  *   ledger: /var/lib/weir-gate/ledger  directory of the transparency log
  *   ledger_key: /etc/weir/keys/ledger  OpenSSH Ed25519 file, 0600, of user; not the gate's key
+ *   break_glass: /etc/weir/break_glass  optional: allowed_signers of those of whom two may push
+ *                                      what no gate promoted (writeback/glass.h)
  *
  * Unknown keys, missing keys and other types are errors, as FILE:LINE:COLUMN.
  */
@@ -46,7 +48,8 @@
 #define GATE_LEDGER GATE_STATE "/ledger"
 #define GATE_LEDGER_KEY GATE_KEYS "/ledger"
 #define GATE_LEDGER_PUBLIC GATE_ETC "/ledger.vkey" /* key text of writeback/note.h */
-#define GATE_PEM GATE_ETC "/gate.pem"		   /* the gate's public key, for openssl */
+#define GATE_BREAK_GLASS GATE_ETC "/break_glass"
+#define GATE_PEM GATE_ETC "/gate.pem" /* the gate's public key, for openssl */
 #define GATE_CONFIG_MAX ((size_t)1 << 20)
 #define GATE_SCHEMA "weir.gate/1"
 
@@ -73,6 +76,7 @@ struct gate_config {
 	char *revoked;
 	char *ledger;
 	char *ledger_key;
+	char *break_glass;
 	uid_t uid; /* of user */
 	gid_t gid;
 };

@@ -17,6 +17,8 @@
  *   pack SHA256                    of the quarantined pack's file
  *   message SHA256                 of the message without trailers, as it stands in the commit
  *   author NAME <EMAIL>
+ *   break-glass COMMIT             each in the history of the base that people pushed past the
+ *                                  gate (writeback/glass.h), in order
  *   run ID
  *   nonce N
  *   statement SHA256

@@ -28,10 +28,15 @@ static const struct {
 	const char *key;
 	const char *value;
 } settings[] = {
-	{ "core.hooksPath", NULL },	      { "core.useReplaceRefs", "false" },
-	{ "transfer.fsckObjects", "true" },   { "receive.fsckObjects", "true" },
-	{ "receive.denyDeletes", "true" },    { "receive.denyNonFastForwards", "true" },
-	{ "receive.shallowUpdate", "false" }, { "receive.advertisePushOptions", "true" },
+	{ "core.hooksPath", NULL },
+	{ "core.useReplaceRefs", "false" },
+	{ "transfer.fsckObjects", "true" },
+	{ "receive.fsckObjects", "true" },
+	{ "receive.denyDeletes", "true" },
+	{ "receive.denyNonFastForwards", "true" },
+	{ "receive.shallowUpdate", "false" },
+	{ "receive.advertisePushOptions", "true" },
+	{ "gpg.ssh.allowedSignersFile", NULL },
 	{ "receive.certNonceSeed", NULL },
 };
 
@@ -110,32 +115,50 @@ static int make_hooks(const struct gate_config *c, struct init_files *made, stru
 	return err;
 }
 
+/* Those that no table can hold. Returns: 0 or -ENOMEM. Borrows: key. */
+static int make_value(const struct gate_config *c, const char *key, struct buf *ret_value)
+{
+	unsigned char seed[SEED_BYTES];
+	char hex[2 * SEED_BYTES + 1];
+
+	if (strcmp(key, "core.hooksPath") == 0)
+		return buf_addf(ret_value, "%s/hooks", c->repository);
+	if (strcmp(key, "gpg.ssh.allowedSignersFile") == 0)
+		return buf_addf(ret_value, "%s", c->signers);
+	if (digest_random(seed, sizeof(seed)) < 0)
+		return -EIO;
+	digest_hex(seed, sizeof(seed), hex);
+	return buf_addf(ret_value, "%s", hex);
+}
+
 /* As the gate's user, to whom the file belongs. */
 static int make_settings(const struct gate_config *c, void *arg, struct weir_err *e)
 {
-	unsigned char seed[SEED_BYTES];
-	char hex[2 * SEED_BYTES + 1], *paths[2] = { NULL, NULL };
+	cleanup_free char *path = NULL;
 	git_config *config = NULL;
-	int err = digest_random(seed, sizeof(seed));
+	int err = 0;
 
 	(void)arg;
-	if (err < 0 || asprintf(&paths[0], "%s/config", c->repository) < 0 ||
-	    asprintf(&paths[1], "%s/hooks", c->repository) < 0)
+	if (asprintf(&path, "%s/config", c->repository) < 0) {
+		path = NULL;
 		return err_errno(e, -ENOMEM, "settings of git");
-	digest_hex(seed, sizeof(seed), hex);
-	if (git_config_open_ondisk(&config, paths[0]) < 0)
-		err = repo_error(e, paths[0]);
+	}
+	if (git_config_open_ondisk(&config, path) < 0)
+		err = repo_error(e, path);
 	for (size_t i = 0; err == 0 && i < ARRAY_SIZE(settings); i++) {
+		cleanup_buf struct buf made = { 0 };
 		const char *value = settings[i].value;
 
-		if (!value)
-			value = strcmp(settings[i].key, "core.hooksPath") == 0 ? paths[1] : hex;
-		if (git_config_set_string(config, settings[i].key, value) < 0)
+		if (!value) {
+			err = make_value(c, settings[i].key, &made);
+			value = buf_str(&made);
+		}
+		if (err < 0)
+			err_errno(e, err, "settings of git");
+		else if (git_config_set_string(config, settings[i].key, value) < 0)
 			err = repo_error(e, settings[i].key);
 	}
 	git_config_free(config);
-	free(paths[0]);
-	free(paths[1]);
 	return err;
 }
 

@@ -10,6 +10,8 @@
 #include "writeback/json.h"
 
 #define BIT(id) (1u << LEDGER_##id)
+#define ALL (BIT(INTENT) | BIT(DONE) | BIT(ABORTED) | BIT(GLASS))
+#define ENDS (BIT(DONE) | BIT(ABORTED)) /* an intent */
 
 /* Which texts an entry of each kind has; `needed` can't be unknown. */
 static const struct field {
@@ -19,21 +21,23 @@ static const struct field {
 	unsigned int needed;
 } fields[] = {
 	{ "repository", offsetof(struct ledger_entry, repository), BIT(INTENT), BIT(INTENT) },
-	{ "ref", offsetof(struct ledger_entry, ref), BIT(INTENT) | BIT(DONE) | BIT(ABORTED),
-	  BIT(INTENT) | BIT(DONE) },
-	{ "base", offsetof(struct ledger_entry, base), BIT(INTENT), BIT(INTENT) },
+	{ "ref", offsetof(struct ledger_entry, ref), ALL, BIT(INTENT) | BIT(DONE) | BIT(GLASS) },
+	{ "base", offsetof(struct ledger_entry, base), BIT(INTENT) | BIT(GLASS),
+	  BIT(INTENT) | BIT(GLASS) },
 	{ "tree", offsetof(struct ledger_entry, tree), BIT(INTENT), BIT(INTENT) },
-	{ "commit", offsetof(struct ledger_entry, commit), BIT(INTENT) | BIT(DONE) | BIT(ABORTED),
-	  BIT(INTENT) | BIT(DONE) },
+	{ "commit", offsetof(struct ledger_entry, commit), ALL,
+	  BIT(INTENT) | BIT(DONE) | BIT(GLASS) },
 	{ "promotion", offsetof(struct ledger_entry, promotion),
 	  BIT(INTENT) | BIT(DONE) | BIT(ABORTED), BIT(INTENT) | BIT(DONE) },
-	{ "statement", offsetof(struct ledger_entry, statement), BIT(INTENT), BIT(INTENT) },
+	{ "statement", offsetof(struct ledger_entry, statement), BIT(INTENT) | BIT(GLASS),
+	  BIT(INTENT) | BIT(GLASS) },
 	{ "run", offsetof(struct ledger_entry, run), BIT(INTENT) | BIT(ABORTED), BIT(INTENT) },
 	{ "nonce", offsetof(struct ledger_entry, nonce), BIT(INTENT) | BIT(ABORTED), BIT(INTENT) },
 	{ "attestations", offsetof(struct ledger_entry, attestations), BIT(INTENT) | BIT(DONE),
 	  BIT(INTENT) | BIT(DONE) },
 	{ "reason", offsetof(struct ledger_entry, reason), BIT(ABORTED), BIT(ABORTED) },
-	{ "why", offsetof(struct ledger_entry, why), BIT(ABORTED), 0 },
+	{ "why", offsetof(struct ledger_entry, why), BIT(ABORTED) | BIT(GLASS), BIT(GLASS) },
+	{ "by", offsetof(struct ledger_entry, by), BIT(GLASS), BIT(GLASS) },
 };
 
 static const char *const kinds[] = {
@@ -74,7 +78,7 @@ int ledger_entry_format(const struct ledger_entry *n, struct buf *ret_text)
 						  text && text[0] ? json_escaped(text)
 								  : json_null());
 	}
-	if (err == 0 && n->kind != LEDGER_INTENT)
+	if (err == 0 && (ENDS & 1u << n->kind))
 		err = json_object_set_new(root, "intent",
 					  n->intent < 0 ? json_null() : json_integer(n->intent));
 	return err < 0 ? -ENOMEM : json_canonical(root, ret_text);
@@ -95,7 +99,7 @@ static int parse(const json_t *root, struct ledger_entry *n)
 		return -EBADMSG;
 	n->time = json_integer_value(when);
 	n->intent = json_is_integer(intent) ? json_integer_value(intent) : -1;
-	if (n->kind != LEDGER_INTENT) {
+	if (ENDS & 1u << n->kind) {
 		members++;
 		if (n->intent < 0 && (n->kind == LEDGER_DONE || !json_is_null(intent)))
 			return -EBADMSG;

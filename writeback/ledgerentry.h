@@ -7,6 +7,8 @@
  *   done     kind, time, intent (index), ref, commit, promotion, attestations: it was
  *   aborted  kind, time, intent (index or null), ref, run, nonce, commit, promotion (null
  *            where not known), reason (code of writeback/reason.h), why: it was not
+ *   break-glass  kind, time, ref, base, commit, statement, by, why: two people let this in without
+ *            the gate (writeback/glass.h); statement is the SHA-256 of their push certificates
  *
  * time: seconds since 1970 by the gate's clock, a label: order is the index. A refusal before
  * anything was begun is an `aborted` without intent. promotion, statement and attestations
@@ -22,7 +24,8 @@
 #define LEDGER_SCHEMA "weir.ledger/1"
 
 /* X(ID, name) */
-#define LEDGER_KINDS(X) X(INTENT, "intent") X(DONE, "done") X(ABORTED, "aborted")
+#define LEDGER_KINDS(X) \
+	X(INTENT, "intent") X(DONE, "done") X(ABORTED, "aborted") X(GLASS, "break-glass")
 
 enum ledger_kind {
 #define WEIR_X(id, name) LEDGER_##id,
@@ -49,6 +52,7 @@ struct ledger_entry {
 	char *attestations;
 	char *reason;
 	char *why;
+	char *by;
 };
 
 void ledger_entry_done(struct ledger_entry *n);

@@ -99,6 +99,10 @@
 	X(UNATTESTED, "unattested", \
 	  "promote it with `weir commit`; its record is pushed with it (--atomic)") \
 	X(RECORDS, "records", "push refs/weir/attestations as the gate wrote it, with its branch") \
+	X(BREAK_GLASS, "break-glass", \
+	  "two people of gate.yaml's break_glass push it: push --signed -o reason=TEXT") \
+	X(BREAK_GLASS_WAITS, "break-glass-waits", \
+	  "let another person push the same within an hour") \
 	X(UNREACHABLE, "unreachable-objects", "push with stock git, which sends no others") \
 	X(ORDER, "order", "this is a defect of weir-gate; report it") \
 	X(AUDIT, "audit", "find out who wrote there; trust nothing after the first of them") \

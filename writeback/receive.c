@@ -263,8 +263,11 @@ static int judge_branch(struct receive *r, const struct receive_update *u, struc
 		if (i >= RECEIVE_COMMITS_MAX)
 			return refuse(e, REASON_LIMIT, "%s: more than %u commits at once", u->ref,
 				      RECEIVE_COMMITS_MAX);
-		if (check_commit(r, u->ref, &at, &parent, &cause) < 0)
-			return say_why(r, u, &at, &cause, e);
+		if (check_commit(r, u->ref, &at, &parent, &cause) < 0) {
+			err = cause.exit_code == GATE_EXIT_REFUSED ? receive_glass(r, u, e)
+								   : -ENOENT;
+			return err == -ENOENT ? say_why(r, u, &at, &cause, e) : err;
+		}
 		at = parent;
 	}
 	return 0;
@@ -295,5 +298,5 @@ int receive_judge(struct receive *r, struct weir_err *e)
 			err = judge_branch(r, &r->updates[i], e);
 	if (err == 0 && records)
 		err = receive_records(r, &records->now, &records->new_id, e);
-	return err == 0 && r->arrived ? receive_objects(r, e) : err;
+	return err < 0 ? err : receive_objects(r, e);
 }

@@ -18,6 +18,8 @@
  *            verify accepts and that a branch reaches
  *   objects  of a push: each that is new is reached from the new tips
  *
+ * Two people whom gate.yaml lists may let in commits that no gate promoted: writeback/glass.h.
+ *
  * A branch that is not there yet takes anything while nothing was ever promoted: the history from
  * before the gate. What git does for itself is let through in a transaction: refs that keep their
  * value, and loose refs that go since packed-refs has the same (git-pack-refs(1)).
@@ -87,6 +89,12 @@ int receive_verify(struct receive *r, const git_oid *commit, bool reached, struc
  * "records", or a negative errno. Borrows: all. */
 int receive_records(struct receive *r, const git_oid *now, const git_oid *new_id,
 		    struct weir_err *e);
+
+/* Whether commits that no gate promoted are let in by two people (writeback/glass.h): on record in
+ * a transaction; else by their push certificates, and then they are put on record. Returns: 0;
+ * -ENOENT when nobody says so; refused with code "break-glass", "break-glass-waits" and others;
+ * or another negative errno. Borrows: u. */
+int receive_glass(struct receive *r, const struct receive_update *u, struct weir_err *e);
 
 /* Whether each object that arrived is reached from the new tips. Returns: 0, refused with code
  * "unreachable-objects", or a negative errno. */

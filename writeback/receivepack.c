@@ -129,9 +129,14 @@ static int check(struct arrivals *a)
 
 int receive_objects(struct receive *r, struct weir_err *e)
 {
-	struct arrivals a = { .receive = r, .ids = oidset_new(), .e = e };
-	int err = a.ids ? 0 : err_errno(e, -ENOMEM, "looking at what arrived");
+	struct arrivals a = { .receive = r, .e = e };
+	int err = 0;
 
+	if (!r->arrived)
+		return 0;
+	a.ids = oidset_new();
+	if (!a.ids)
+		err = err_errno(e, -ENOMEM, "looking at what arrived");
 	if (err == 0 && git_odb_foreach(r->arrived, note_one, &a) < 0)
 		err = repo_error(e, "looking at what arrived");
 	if (err == 0)

@@ -15,6 +15,7 @@
  *     AA/COMMIT/done               the ledger's entry of that name (writeback/ledgerentry.h)
  *     AA/COMMIT/done.tlog-proof    that it is in the ledger         (writeback/tlog.h)
  *     AA/COMMIT/done.consistency   that this ledger goes on from the one that the commit names
+ *   Commits that people pushed past the gate have records of their own (writeback/glass.h).
  *   AA: the first two digits of COMMIT.
  *
  * The first four need no signature of their own: the promoted commit is signed and names the

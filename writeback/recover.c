@@ -175,6 +175,9 @@ int publish_recover(const struct repo *r, const struct gate_config *c, struct ga
 		if (err < 0)
 			return err;
 	}
+	err = reflock_clean_file(r, RECORD_REF, REFLOCK_OTHER, e);
+	if (err < 0)
+		return err;
 	record_clean(r);
 	unlinkat(r->fd, "weir/lock-0", 0);
 	unlinkat(r->fd, "weir/lock-1", 0);

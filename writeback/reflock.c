@@ -173,3 +173,21 @@ int reflock_clean(const struct repo *r, const struct reflock *l, struct weir_err
 		return 0;
 	return unlinkat(r->fd, lock, 0) < 0 ? err_errno(e, -errno, "%s", lock) : 0;
 }
+
+int reflock_clean_file(const struct repo *r, const char *ref, unsigned int number,
+		       struct weir_err *e)
+{
+	struct reflock l = { .ref = (char *)(uintptr_t)ref };
+	char file[32];
+	struct stat st;
+	int err;
+
+	snprintf(file, sizeof(file), "weir/lock-%u", number);
+	if (fstatat(r->fd, file, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ? 0 : err_errno(e, -errno, "%s/%s", r->path, file);
+	l.ino = st.st_ino;
+	err = reflock_clean(r, &l, e);
+	if (err == 0 && unlinkat(r->fd, file, 0) < 0)
+		err = err_errno(e, -errno, "%s/%s", r->path, file);
+	return err;
+}

@@ -16,6 +16,7 @@
 #include "writeback/repo.h"
 
 #define REFLOCK_WAIT_MS 5000
+#define REFLOCK_OTHER 2 /* number of a lock that no journal knows */
 
 struct reflock {
 	char *ref;
@@ -42,6 +43,11 @@ int reflock_publish(const struct repo *r, struct reflock *l, struct weir_err *e)
 
 /* Gives the lock up, and removes the prepared file. Safe at any time. */
 void reflock_drop(const struct repo *r, struct reflock *l);
+
+/* After a crash: removes REF.lock if it is the prepared file of this number, and that file.
+ * Returns: 0 or a negative errno. Borrows: ref. */
+int reflock_clean_file(const struct repo *r, const char *ref, unsigned int number,
+		       struct weir_err *e);
 
 /* After a crash: removes REF.lock if it has the inode of l. Returns: 0 or a negative errno. */
 int reflock_clean(const struct repo *r, const struct reflock *l, struct weir_err *e);

@@ -7,6 +7,7 @@
 #include "user/base/cleanup.h"
 #include "user/base/fsio.h"
 #include "writeback/digest.h"
+#include "writeback/glass.h"
 #include "writeback/message.h"
 #include "writeback/promotion.h"
 #include "writeback/signers.h"
@@ -173,6 +174,18 @@ static int compare(const struct promotion *p, struct weir_err *e)
 		      (int)strcspn(old + line, " \n"), old[line] ? old + line : "the text");
 }
 
+/* What stands on commits that no gate saw says so. */
+static int add_glass(const struct promotion *p, struct buf *b, struct weir_err *e)
+{
+	struct gate_texts commits = { 0 };
+	int err = glass_collect(&p->repo, &p->base_commit, &commits, e);
+
+	for (size_t i = 0; err == 0 && i < commits.count; i++)
+		add_line(b, "break-glass", commits.items[i]);
+	gate_texts_done(&commits);
+	return err;
+}
+
 int step_digest(struct promotion *p, enum gate_answer *ret_answer, struct weir_err *e)
 {
 	struct buf *b = &p->digest_text;
@@ -189,6 +202,9 @@ int step_digest(struct promotion *p, enum gate_answer *ret_answer, struct weir_e
 		err = add_target(p, b);
 	if (err < 0)
 		return err_errno(e, err, "making the promotion digest");
+	err = add_glass(p, b, e);
+	if (err < 0)
+		return err;
 	add_run(p, b);
 	err = add_signers(p, b, e);
 	if (err == 0 && approve_wanted(p->policy))

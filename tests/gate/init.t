@@ -24,7 +24,7 @@ m() { stat -c '%a %U' "$1"; }
 [ "$(m /etc/weir/keys/ledger)" = '600 weir' ]; [ "$(m /etc/weir/ledger.vkey)" = '644 root' ]; [ "$(m /var/lib/weir-gate/ledger)" = '755 weir' ]
 [ "$(m /var/lib/weir-gate/nonces)" = '700 weir' ]; python3 "$TOP/tests/gate/tlog.py" log /var/lib/weir-gate/ledger /etc/weir/ledger.vkey | cmp - /dev/null
 [ "$(openssl pkey -pubin -in /etc/weir/gate.pem -outform DER | tail -c 32 | base64)" = "$(cut -d' ' -f2 /etc/weir/keys/gate.pub | base64 -d | tail -c 32 | base64)" ]
-[ "$(m t.git)" = '755 weir' ]; [ -z "$(find t.git ! -user weir)" ]
+[ "$(m t.git)" = '755 weir' ]; [ -z "$(find t.git -path t.git/hooks -prune -o ! -user weir -print)" ]
 [ "$(git -C t.git rev-parse --is-bare-repository)" = true ]; [ "$(git -C t.git symbolic-ref HEAD)" = refs/heads/main ]
 [ "$(ssh-keygen -y -f /etc/weir/keys/gate | cut -d' ' -f1,2)" = "$(cut -d' ' -f3,4 /etc/weir/allowed_signers)" ]
 [ "$(wc -c </etc/weir/host.key)" = 65 ]; grep -q 'refs/heads/next' /etc/weir/gate.yaml
@@ -50,7 +50,7 @@ EOT
 
 t "existing repository: taken over whole" <<'EOT'
 clean; git init -q --bare t.git; git -C t.git config x.y z; "$GATE" init --repo t.git >/dev/null
-[ -z "$(find t.git ! -user weir)" ]; [ "$(git -C t.git config x.y)" = z ]
+[ -z "$(find t.git -path t.git/hooks -prune -o ! -user weir -print)" ]; [ "$(git -C t.git config x.y)" = z ]
 EOT
 
 t "existing repositories that are refused" <<'EOT'
