@@ -204,7 +204,7 @@ static bool says(const struct pending *p, const char *key, const char *value)
 {
 	cleanup_buf struct buf found = { 0 };
 
-	return digest_find(buf_str((struct buf *)(uintptr_t)&p->promotion), key, &found) == 0 &&
+	return digest_find(buf_str(&p->promotion), key, &found) == 0 &&
 	       strcmp(buf_str(&found), value[0] ? value : "-") == 0;
 }
 
@@ -217,7 +217,7 @@ int approve_people(const struct gate_config *c, const struct repo *r, const stru
 	git_oid commit;
 	int err;
 
-	if (digest_find(buf_str((struct buf *)(uintptr_t)&p->promotion), "base", &base) < 0 ||
+	if (digest_find(buf_str(&p->promotion), "base", &base) < 0 ||
 	    git_oid_fromstr(&commit, buf_str(&base)) < 0)
 		return refuse(e, REASON_VOID, "the proposal names no base commit");
 	err = repo_read_commit(r, &commit, &head, e);

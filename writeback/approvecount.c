@@ -58,7 +58,7 @@ void approve_tally_done(struct approve_tally *t)
 
 static const char *text_of(const struct pending *p)
 {
-	return buf_str((struct buf *)(uintptr_t)&p->promotion);
+	return buf_str(&p->promotion);
 }
 
 /* Whether a "KEY NAME" line stands in the promotion text. */
@@ -338,7 +338,7 @@ static int hear_bundle(struct voices *all, const struct buf *bundle, struct weir
 {
 	static const char begin[] = "-----BEGIN SSH SIGNATURE-----\n";
 	static const char end[] = "-----END SSH SIGNATURE-----\n";
-	const char *at = buf_str((struct buf *)(uintptr_t)bundle), *stop = at + bundle->len;
+	const char *at = buf_str(bundle), *stop = at + bundle->len;
 	int err = 0;
 
 	while (err == 0 && at < stop) {

@@ -136,6 +136,15 @@ static int set_window(const struct args *a, const struct policy *policy, struct 
 	return 0;
 }
 
+/* The proposal that was named, for as long as the lock is held. */
+static int open_proposal(const struct gate_config *c, const struct args *a, struct repo *ret_repo,
+			 int *ret_lock, struct proposal *ret_proposal, struct weir_err *e)
+{
+	int err = proposal_open_repo(c, ret_repo, ret_lock, e);
+
+	return err < 0 ? err : proposal_load(c, ret_repo, a->at.nonce, ret_proposal, e);
+}
+
 static int keep_statement(const struct gate_config *c, void *arg, struct weir_err *e)
 {
 	const struct args *a = arg;
@@ -144,10 +153,8 @@ static int keep_statement(const struct gate_config *c, void *arg, struct weir_er
 	cleanup_approval struct approval says = { .decision = a->decision };
 	cleanup_buf struct buf text = { 0 };
 	cleanup_close int lock = -1;
-	int err = proposal_open_repo(c, &repo, &lock, e);
+	int err = open_proposal(c, a, &repo, &lock, &x, e);
 
-	if (err == 0)
-		err = proposal_load(c, &repo, a->at.nonce, &x, e);
 	if (err < 0)
 		return err;
 	if (a->promotion && strcmp(a->promotion, x.pending.digest) != 0)
@@ -181,9 +188,9 @@ static void report(const struct args *a, const struct proposal *x)
 
 	printf("%s promotion sha256:%s\n", done[a->decision], x->pending.digest);
 	if (t->rejected.len > 0)
-		printf("rejected by %s\n", buf_str((struct buf *)(uintptr_t)&t->rejected));
+		printf("rejected by %s\n", buf_str(&t->rejected));
 	else if (t->missing.len > 0)
-		printf("still missing: %s\n", buf_str((struct buf *)(uintptr_t)&t->missing));
+		printf("still missing: %s\n", buf_str(&t->missing));
 	else
 		printf("complete: promote it with `weir commit RUN`\n");
 }
@@ -195,10 +202,8 @@ static int keep_signed(const struct gate_config *c, void *arg, struct weir_err *
 	cleanup_proposal struct proposal x = { .pending = { .dir = -1 } };
 	cleanup_close int lock = -1;
 	int64_t window;
-	int err = proposal_open_repo(c, &repo, &lock, e);
+	int err = open_proposal(c, a, &repo, &lock, &x, e);
 
-	if (err == 0)
-		err = proposal_load(c, &repo, a->at.nonce, &x, e);
 	if (err < 0)
 		return err;
 	window = (int64_t)(x.policy->approval_window_ns.value / NS_PER_S);

@@ -182,15 +182,32 @@ static void base_facts_done(struct base_facts *b)
 		close(b->lock);
 }
 
-static int load_base(const struct gate_config *c, const struct args *a, struct base_facts *b,
+/* How long an exception may hold, by the policy in this tree. */
+static int read_span(const struct repo *r, const git_oid *tree, int64_t *ret_span_s,
 		     struct weir_err *e)
 {
 	cleanup_policy struct policy *policy = NULL;
 	cleanup_buf struct buf text = { 0 };
 	struct weir_err cause = { 0 };
-	struct repo_commit head;
-	git_oid commit, blob;
+	git_oid blob;
 	uint32_t mode;
+	int err = repo_find(r, tree, POLICY_PATH, &blob, &mode, &cause);
+
+	if (err == 0)
+		err = repo_read_object(r, &blob, GIT_OBJECT_BLOB, POLICY_TEXT_MAX, &text, &cause);
+	if (err == 0)
+		err = policy_load(POLICY_PATH, buf_str(&text), text.len, &policy, &cause);
+	if (err < 0 || !policy)
+		return refuse(e, REASON_POLICY, "%s", cause.text);
+	*ret_span_s = (int64_t)(policy->exception_span_ns.value / NS_PER_S);
+	return 0;
+}
+
+static int load_base(const struct gate_config *c, const struct args *a, struct base_facts *b,
+		     struct weir_err *e)
+{
+	struct repo_commit head;
+	git_oid commit;
 	int err = proposal_open_repo(c, &b->repo, &b->lock, e);
 
 	if (err == 0 && git_oid_fromstr(&commit, a->commit) < 0)
@@ -199,18 +216,7 @@ static int load_base(const struct gate_config *c, const struct args *a, struct b
 		err = repo_read_commit(&b->repo, &commit, &head, e);
 	if (err == 0)
 		err = people_load(c, &b->repo, &head.tree, &b->people, e);
-	if (err < 0)
-		return err;
-	err = repo_find(&b->repo, &head.tree, POLICY_PATH, &blob, &mode, &cause);
-	if (err == 0)
-		err = repo_read_object(&b->repo, &blob, GIT_OBJECT_BLOB, POLICY_TEXT_MAX, &text,
-				       &cause);
-	if (err == 0)
-		err = policy_load(POLICY_PATH, buf_str(&text), text.len, &policy, &cause);
-	if (err < 0)
-		return refuse(e, REASON_POLICY, "%s", cause.text);
-	b->span_s = (int64_t)(policy->exception_span_ns.value / NS_PER_S);
-	return 0;
+	return err < 0 ? err : read_span(&b->repo, &head.tree, &b->span_s, e);
 }
 
 static int set_scope(const struct args *a, struct exception *x, struct weir_err *e)
@@ -329,19 +335,19 @@ static int keep_signed(const struct gate_config *c, void *arg, struct weir_err *
 	const struct args *a = arg;
 	__attribute__((__cleanup__(base_facts_done))) struct base_facts b = { .repo = { .fd = -1 },
 									      .lock = -1 };
-	char name[DIGEST_HEX];
-	unsigned int missing = 0;
+	struct except_signed in = { .text = &a->text, .armor = &a->armor, .now = time(NULL) };
+	struct except_taken taken;
 	int err = load_base(c, a, &b, e);
 
+	in.span_s = b.span_s;
 	if (err == 0)
-		err = except_submit(c, &b.repo, &b.people, &a->text, &a->armor, b.span_s,
-				    time(NULL), &missing, name, e);
+		err = except_submit(c, &b.repo, &b.people, &in, &taken, e);
 	if (err < 0)
 		return err;
-	printf("exception %s\n", name);
-	if (missing > 0)
+	printf("exception %s\n", taken.name);
+	if (taken.missing > 0)
 		printf("%u more person%s must sign it: weir except RUN --exception %s -k KEY\n",
-		       missing, missing == 1 ? "" : "s", name);
+		       taken.missing, taken.missing == 1 ? "" : "s", taken.name);
 	return 0;
 }
 

@@ -44,7 +44,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static json_t *one_json(const struct proposal *x, const struct weir_err *trouble)
 {
-	const char *text = buf_str((struct buf *)(uintptr_t)&x->pending.promotion);
+	const char *text = buf_str(&x->pending.promotion);
 	cleanup_buf struct buf run = { 0 };
 	cleanup_buf struct buf ref = { 0 };
 	char when[SIGNED_TIME];
@@ -52,11 +52,10 @@ static json_t *one_json(const struct proposal *x, const struct weir_err *trouble
 	digest_find(text, "run", &run);
 	digest_find(text, "ref", &ref);
 	signed_time_format(x->pending.proposed, when);
-	return json_pack(
-		"{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "run", buf_str(&run), "nonce",
-		x->pending.nonce, "promotion", x->pending.digest, "ref", buf_str(&ref), "proposed",
-		when, "missing", buf_str((struct buf *)(uintptr_t)&x->tally.missing), "rejected",
-		buf_str((struct buf *)(uintptr_t)&x->tally.rejected), "trouble", trouble->text);
+	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "run", buf_str(&run), "nonce",
+			 x->pending.nonce, "promotion", x->pending.digest, "ref", buf_str(&ref),
+			 "proposed", when, "missing", buf_str(&x->tally.missing), "rejected",
+			 buf_str(&x->tally.rejected), "trouble", trouble->text);
 }
 
 static const char *member(const json_t *json, const char *name)

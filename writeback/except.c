@@ -193,7 +193,7 @@ int except_read(const struct repo *r, const char *name, struct buf *ret_text, st
 }
 
 /* The same person once more changes nothing. */
-static int check_twice(const struct held_list *all, const char *name, const struct held *fresh,
+static int check_twice(const struct held_list *all, const struct held *fresh,
 		       const struct held_context *c, const struct person *person,
 		       unsigned int *ret_missing, struct weir_err *e)
 {
@@ -202,7 +202,7 @@ static int check_twice(const struct held_list *all, const char *name, const stru
 	int need = exception_is_wide(&fresh->x) && !fresh->x.revoke ? 2 : 1, count = 0;
 
 	for (size_t i = 0; i < all->count; i++)
-		if (strcmp(all->items[i]->name, name) == 0)
+		if (strcmp(all->items[i]->name, fresh->name) == 0)
 			count = held_signers(all->items[i], c, people, &why);
 	if (count < 0)
 		return err_errno(e, count, "reading exceptions");
@@ -226,56 +226,77 @@ static int check_revocation(const struct held_list *all, const struct exception 
 	return refuse(e, REASON_EXCEPTION, "there is no exception %.64s", x->revokes);
 }
 
+/* What was handed in, as the only one of a list. */
+static int read_fresh(const struct except_signed *in, struct held_list *ret_list,
+		      struct weir_err *e)
+{
+	struct held *h = calloc(1, sizeof(*h));
+	unsigned char hash[DIGEST_SIZE];
+	int err;
+
+	ret_list->items = calloc(1, sizeof(*ret_list->items));
+	if (!h || !ret_list->items) {
+		free(h);
+		return err_errno(e, -ENOMEM, "exceptions");
+	}
+	ret_list->items[ret_list->count++] = h;
+	err = exception_parse(buf_str(in->text), in->text->len, &h->x);
+	if (err < 0 && err != -ENOMEM)
+		return refuse(e, REASON_EXCEPTION, "it is no " EXCEPTION_HEAD " text");
+	if (err == 0)
+		err = buf_add(&h->text, in->text->data, in->text->len);
+	if (err == 0)
+		err = buf_add(&h->armors[h->armor_count++], in->armor->data, in->armor->len);
+	if (err == 0)
+		err = digest_bytes(in->text->data, in->text->len, hash);
+	if (err < 0)
+		return err_errno(e, err, "exceptions");
+	digest_hex(hash, sizeof(hash), h->name);
+	return 0;
+}
+
+/* Judges it by itself; that a second person is missing is no fault of the first. */
+static int judge_fresh(const struct held_list *one, const struct held_context *context,
+		       struct weir_err *e)
+{
+	struct held *fresh = one->items[0];
+	int err = held_judge(one, fresh, context, e);
+
+	if (err < 0 || !fresh->why.code[0] ||
+	    strcmp(fresh->why.code, reason_code(REASON_EXCEPTION_PERSONS)) == 0)
+		return err;
+	*e = fresh->why;
+	return fresh->why.err;
+}
+
 int except_submit(const struct gate_config *c, const struct repo *r, const struct people *people,
-		  const struct buf *text, const struct buf *armor, int64_t span_s, int64_t now,
-		  unsigned int *ret_missing, char ret_name[DIGEST_HEX], struct weir_err *e)
+		  const struct except_signed *in, struct except_taken *ret_taken,
+		  struct weir_err *e)
 {
 	cleanup_held struct held_list all = { 0 };
-	struct held_context context = { c->id, people, NULL, span_s, now };
+	cleanup_held struct held_list one = { 0 };
+	struct held_context context = { c->id, people, NULL, in->span_s, in->now };
 	const struct person *signers[EXCEPT_SIGNED_MAX];
-	struct held_list one = { 0 };
-	struct held *fresh = calloc(1, sizeof(*fresh));
-	unsigned char hash[DIGEST_SIZE];
-	int err = fresh ? exception_parse(buf_str((struct buf *)(uintptr_t)text), text->len,
-					  &fresh->x)
-			: -ENOMEM;
+	struct except_taken taken = { 0 };
+	struct held *fresh;
+	int err = read_fresh(in, &one, e);
 
-	if (err < 0) {
-		free(fresh);
-		return err == -ENOMEM
-			       ? err_errno(e, err, "exceptions")
-			       : refuse(e, REASON_EXCEPTION, "it is no " EXCEPTION_HEAD " text");
-	}
-	one.items = &fresh;
-	one.count = 1;
-	buf_add(&fresh->text, text->data, text->len);
-	buf_add(&fresh->armors[fresh->armor_count++], armor->data, armor->len);
-	if (digest_bytes(text->data, text->len, hash) < 0)
-		err = err_errno(e, -EIO, "exceptions");
-	digest_hex(hash, sizeof(hash), fresh->name);
-	memcpy(ret_name, fresh->name, DIGEST_HEX);
-	if (err == 0 && strcmp(fresh->x.repository, c->id) != 0)
-		err = refuse(e, REASON_EXCEPTION, "it is for another repository");
-	if (err == 0)
-		err = held_load(r, &all, e);
+	if (err < 0)
+		return err;
+	fresh = one.items[0];
+	memcpy(taken.name, fresh->name, sizeof(taken.name));
+	if (strcmp(fresh->x.repository, c->id) != 0)
+		return refuse(e, REASON_EXCEPTION, "it is for another repository");
+	err = held_load(r, &all, e);
 	if (err == 0 && fresh->x.revoke)
 		err = check_revocation(&all, &fresh->x, e);
-	if (err == 0) {
-		err = held_judge(&one, fresh, &context, e);
-		/* that a second person is missing is no fault of the first */
-		if (err == 0 && fresh->why.code[0] &&
-		    strcmp(fresh->why.code, reason_code(REASON_EXCEPTION_PERSONS)) != 0) {
-			*e = fresh->why;
-			err = fresh->why.err;
-		}
-	}
+	if (err == 0)
+		err = judge_fresh(&one, &context, e);
 	if (err == 0 && held_signers(fresh, &context, signers, e) == 1)
-		err = check_twice(&all, fresh->name, fresh, &context, signers[0], ret_missing, e);
+		err = check_twice(&all, fresh, &context, signers[0], &taken.missing, e);
 	if (err == 0)
 		err = held_add(r, fresh->name, &fresh->text, &fresh->armors[0], e);
-	exception_done(&fresh->x);
-	buf_done(&fresh->text);
-	buf_done(&fresh->armors[0]);
-	free(fresh);
+	if (err == 0)
+		*ret_taken = taken;
 	return err;
 }

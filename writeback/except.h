@@ -45,12 +45,24 @@ int except_accept_hazards(struct promotion *p, struct weir_err *e);
  * Returns: as buf_add. Borrows: u. */
 int except_add_lines(const struct except_use *u, struct buf *ret_text);
 
-/* Takes a signed exception or revocation: every check that can be made now is made now. span_s:
- * longest that the policy allows, seconds. Returns: 0; refused with the code of what is wrong;
- * or a negative errno. Gives: how many persons are missing, and the exception's name. */
+/* A signed exception or revocation as it was handed in. */
+struct except_signed {
+	const struct buf *text;
+	const struct buf *armor;
+	int64_t span_s; /* longest that the policy allows */
+	int64_t now;	/* seconds since 1970 */
+};
+
+struct except_taken {
+	char name[DIGEST_HEX];
+	unsigned int missing; /* persons who have yet to sign */
+};
+
+/* Takes a signed exception or revocation: every check that can be made now is made now.
+ * Returns: 0; refused with the code of what is wrong; or a negative errno. Borrows: all. */
 int except_submit(const struct gate_config *c, const struct repo *r, const struct people *people,
-		  const struct buf *text, const struct buf *armor, int64_t span_s, int64_t now,
-		  unsigned int *ret_missing, char ret_name[DIGEST_HEX], struct weir_err *e);
+		  const struct except_signed *in, struct except_taken *ret_taken,
+		  struct weir_err *e);
 
 /* Reads the text of an exception. Returns: 0, -ENOENT, or a negative errno with e. */
 int except_read(const struct repo *r, const char *name, struct buf *ret_text, struct weir_err *e);

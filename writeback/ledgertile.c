@@ -67,7 +67,7 @@ static int fill_slot(const struct ledger *l, struct slot *s)
 	cleanup_buf struct buf bytes = { 0 };
 	int err = read_file(l, (int)s->level, s->index, s->width, sizeof(s->hashes), &bytes);
 
-	if (err < 0)
+	if (err != 0)
 		return err == -EFBIG ? -EBADMSG : err;
 	if (bytes.len != s->width * DIGEST_SIZE && bytes.len != sizeof(s->hashes))
 		return -EBADMSG;

@@ -60,7 +60,7 @@ static int read_fanout(int fd, unsigned char first, uint32_t *ret_low, uint32_t 
 
 	if (err == 0)
 		err = read_at(fd, data, sizeof(data), 0);
-	if (err < 0)
+	if (err != 0)
 		return err;
 	*ret_low = first ? u32be(data + IDX_HEAD + 4 * (first - 1)) : 0;
 	*ret_high = u32be(data + IDX_HEAD + 4 * first);
@@ -79,6 +79,8 @@ int packread_find(int idx_fd, const unsigned char id[PACK_ID], uint64_t *ret_off
 	uint32_t low, high, count, middle = 0;
 	int err = read_fanout(idx_fd, id[0], &low, &high, &count), order = 1;
 
+	if (err != 0)
+		return err;
 	while (err == 0 && low < high && order != 0) {
 		middle = low + (high - low) / 2;
 		err = read_at(idx_fd, data, PACK_ID, ids + (uint64_t)middle * PACK_ID);
@@ -110,7 +112,7 @@ int packread_find(int idx_fd, const unsigned char id[PACK_ID], uint64_t *ret_off
 static int read_head(int fd, uint64_t offset, uint64_t file, unsigned int *ret_type,
 		     uint64_t *ret_size)
 {
-	unsigned char head[16];
+	unsigned char head[16] = { 0 };
 	size_t len = sizeof(head), i = 0;
 	unsigned int shift = 4;
 	int err;
@@ -191,7 +193,7 @@ static int inflate_all(int fd, uint64_t at, uint64_t file, struct inflation *f, 
 int packread_stream(int pack_fd, uint64_t offset, uint64_t size, packread_fn *fn, void *arg)
 {
 	cleanup_free struct inflation *f = NULL;
-	uint64_t file, said;
+	uint64_t file = 0, said;
 	unsigned int type;
 	int err = file_size(pack_fd, &file), head;
 

@@ -53,27 +53,35 @@ static int hash_text(const struct buf *text, char ret_hex[DIGEST_HEX])
 	return err;
 }
 
-/* Reads one of the files that `people` names, and checks its digest there. */
+/* One of the files that `people` names. */
+struct listed {
+	const char *name;
+	bool optional;
+	struct buf *ret_text;
+	char *ret_hex; /* DIGEST_HEX */
+};
+
+/* Reads it, and checks that it has the digest that the list says. */
 static int read_listed(const struct repo *r, const git_oid *tree, const struct buf *list,
-		       const char *name, bool optional, struct buf *ret_text,
-		       char ret_hex[DIGEST_HEX], struct weir_err *e)
+		       const struct listed *f, struct weir_err *e)
 {
 	cleanup_buf struct buf line = { 0 };
 	char path[64];
 	int err;
 
-	snprintf(path, sizeof(path), DIR "%s", name);
-	err = read_file(r, tree, path, SIGNERS_MAX, ret_text, e);
-	if (err == -ENOENT && optional && !strstr(buf_str((struct buf *)(uintptr_t)list), name))
+	snprintf(path, sizeof(path), DIR "%s", f->name);
+	err = read_file(r, tree, path, SIGNERS_MAX, f->ret_text, e);
+	if (err == -ENOENT && f->optional && !strstr(buf_str(list), f->name))
 		return 0;
 	if (err == -ENOENT)
 		return refuse(e, REASON_PEOPLE, "the base commit has no %s", path);
-	if (err == 0 && hash_text(ret_text, ret_hex) < 0)
+	if (err == 0 && hash_text(f->ret_text, f->ret_hex) < 0)
 		err = err_errno(e, -EIO, "hashing %s", path);
 	if (err < 0)
 		return err;
-	buf_addf(&line, "%s  %s\n", ret_hex, name);
-	if (!memmem(list->data, list->len, line.data, line.len))
+	if (buf_addf(&line, "%s  %s\n", f->ret_hex, f->name) < 0)
+		return err_errno(e, -ENOMEM, "%s", path);
+	if (!memmem(buf_str(list), list->len, buf_str(&line), line.len))
 		return refuse(e, REASON_PEOPLE, "%s is not the one that " DIR "people names", path);
 	return 0;
 }
@@ -134,6 +142,11 @@ static int load(const struct gate_config *c, const struct repo *r, const git_oid
 	cleanup_buf struct buf sig = { 0 };
 	cleanup_buf struct buf signers = { 0 };
 	cleanup_buf struct buf roles = { 0 };
+	const struct listed files[] = {
+		{ "allowed_signers", false, &signers, p->signers_sha256 },
+		{ "roles.yaml", false, &roles, p->roles_sha256 },
+		{ "revoked.krl", true, &p->krl, p->krl_sha256 },
+	};
 	struct weir_err cause = { 0 };
 	struct sshwire w;
 	int err = read_host_krl(c, p, e);
@@ -147,13 +160,8 @@ static int load(const struct gate_config *c, const struct repo *r, const git_oid
 			      "the base commit has no " DIR "people with a signature");
 	if (err == 0 && c->signer_root)
 		err = check_root(c, &list, &sig, p, e);
-	if (err == 0)
-		err = read_listed(r, tree, &list, "allowed_signers", false, &signers,
-				  p->signers_sha256, e);
-	if (err == 0)
-		err = read_listed(r, tree, &list, "roles.yaml", false, &roles, p->roles_sha256, e);
-	if (err == 0)
-		err = read_listed(r, tree, &list, "revoked.krl", true, &p->krl, p->krl_sha256, e);
+	for (size_t i = 0; err == 0 && i < ARRAY_SIZE(files); i++)
+		err = read_listed(r, tree, &list, &files[i], e);
 	if (err < 0)
 		return err;
 	w = sshwire_of(&p->krl);

@@ -62,35 +62,53 @@ static int add_object(struct pack *pack, enum pack_type type, git_object_t git_t
 	return err < 0 ? err : pack_add(pack, type, buf_str(data), data->len, ret_oid->id, none);
 }
 
+struct entry {
+	const char *name;
+	size_t len; /* of the whole entry: mode, name, NUL and id */
+};
+
+/* The entry at the front of a part of a tree. Returns: 0 or -EBADMSG. */
+static int read_entry(const char *at, size_t len, struct entry *ret_entry)
+{
+	const char *name = memchr(at, ' ', len);
+	const char *stop = name ? memchr(name, '\0', len - (size_t)(name - at)) : NULL;
+
+	if (!stop || len - (size_t)(stop - at) < 1 + PACK_ID)
+		return -EBADMSG;
+	ret_entry->name = name + 1;
+	ret_entry->len = (size_t)(stop - at) + 1 + PACK_ID;
+	return 0;
+}
+
+static void add_entry(struct buf *tree, const char *name, const char *mode, const git_oid *id)
+{
+	buf_addf(tree, "%s %s", mode, name);
+	buf_add(tree, "\0", 1);
+	buf_add(tree, id->id, PACK_ID);
+}
+
 /* Entries of one tree are all files or all directories here, so bytes decide their order. */
 static int set_entry(const struct buf *old, const char *name, const char *mode, const git_oid *id,
 		     struct buf *ret_tree)
 {
-	const char *at = buf_str(old), *end = at + old->len;
 	bool put = false;
+	struct entry entry;
 
-	while (at < end || !put) {
-		const char *old_name = at < end ? memchr(at, ' ', (size_t)(end - at)) : NULL;
-		const char *stop =
-			old_name ? memchr(old_name, '\0', (size_t)(end - old_name)) : NULL;
-		int order = 1;
+	for (size_t at = 0; at < old->len; at += entry.len) {
+		int err = read_entry(buf_str(old) + at, old->len - at, &entry), order;
 
-		if (at < end && (!stop || end - stop < 1 + PACK_ID))
-			return -EBADMSG;
-		if (at < end)
-			order = strcmp(old_name + 1, name);
+		if (err < 0)
+			return err;
+		order = strcmp(entry.name, name);
 		if (order >= 0 && !put) {
-			buf_addf(ret_tree, "%s %s", mode, name);
-			buf_add(ret_tree, "\0", 1);
-			buf_add(ret_tree, id->id, PACK_ID);
+			add_entry(ret_tree, name, mode, id);
 			put = true;
 		}
-		if (at >= end)
-			break;
 		if (order != 0)
-			buf_add(ret_tree, at, (size_t)(stop + 1 + PACK_ID - at));
-		at = stop + 1 + PACK_ID;
+			buf_add(ret_tree, buf_str(old) + at, entry.len);
 	}
+	if (!put)
+		add_entry(ret_tree, name, mode, id);
 	return ret_tree->failed ? -ENOMEM : 0;
 }
 
@@ -116,20 +134,27 @@ static int read_tree(const struct repo *r, const git_oid *root, const char *path
 	return repo_read_object(r, &id, GIT_OBJECT_TREE, TREE_MAX, ret_tree, e);
 }
 
-static int write_leaf(const struct repo *r, const struct record_write *w, const git_oid *root,
-		      const char *hex, struct pack *pack, git_oid *ret_oid, struct weir_err *e)
+/* Where a record goes: the tree of the old tip, and the pack that gets what is new. */
+struct place {
+	const struct repo *repo;
+	git_oid root; /* zero: there is none */
+	struct pack *pack;
+};
+
+static int write_leaf(const struct place *p, const struct record_write *w, const char *hex,
+		      git_oid *ret_oid, struct weir_err *e)
 {
 	cleanup_buf struct buf tree = { 0 };
 	char path[64];
 	int err;
 
 	snprintf(path, sizeof(path), "%.2s/%s", hex, hex);
-	err = read_tree(r, root, path, &tree, e);
+	err = read_tree(p->repo, &p->root, path, &tree, e);
 	for (unsigned int i = 0; err == 0 && i < w->count; i++) {
 		cleanup_buf struct buf next = { 0 };
 		git_oid blob;
 
-		err = add_object(pack, PACK_BLOB, GIT_OBJECT_BLOB, w->files[i].data, &blob);
+		err = add_object(p->pack, PACK_BLOB, GIT_OBJECT_BLOB, w->files[i].data, &blob);
 		if (err == 0)
 			err = set_entry(&tree, w->files[i].name, "100644", &blob, &next);
 		if (err < 0)
@@ -138,25 +163,24 @@ static int write_leaf(const struct repo *r, const struct record_write *w, const 
 		tree = next;
 		next = (struct buf){ 0 };
 	}
-	if (err == 0 && add_object(pack, PACK_TREE, GIT_OBJECT_TREE, &tree, ret_oid) < 0)
+	if (err == 0 && add_object(p->pack, PACK_TREE, GIT_OBJECT_TREE, &tree, ret_oid) < 0)
 		err = err_errno(e, -EIO, "writing the record");
 	return err;
 }
 
 /* Puts a tree into the tree at `path` of the old root (NULL: the root itself). */
-static int write_above(const struct repo *r, const git_oid *root, const char *path,
-		       const char *name, const git_oid *child, struct pack *pack, git_oid *ret_oid,
-		       struct weir_err *e)
+static int write_above(const struct place *p, const char *path, const char *name,
+		       const git_oid *child, git_oid *ret_oid, struct weir_err *e)
 {
 	cleanup_buf struct buf old = { 0 };
 	cleanup_buf struct buf tree = { 0 };
-	int err = read_tree(r, root, path, &old, e);
+	int err = read_tree(p->repo, &p->root, path, &old, e);
 
 	if (err < 0)
 		return err;
 	err = set_entry(&old, name, "40000", child, &tree);
 	if (err == 0)
-		err = add_object(pack, PACK_TREE, GIT_OBJECT_TREE, &tree, ret_oid);
+		err = add_object(p->pack, PACK_TREE, GIT_OBJECT_TREE, &tree, ret_oid);
 	return err < 0 ? err_errno(e, err, "writing the record") : 0;
 }
 
@@ -182,25 +206,28 @@ static int write_commit(const struct record_write *w, const git_oid *root, struc
 static int fill(const struct repo *r, const struct record_write *w, struct pack *pack,
 		git_oid *ret_tip, struct weir_err *e)
 {
+	struct place place = { .repo = r, .pack = pack };
 	char hex[OID_HEX], first[3];
-	struct repo_commit head = { 0 };
+	struct repo_commit head;
 	git_oid leaf, mid, root, again;
 	int err = 0;
 
 	git_oid_tostr(hex, sizeof(hex), &w->commit);
 	snprintf(first, sizeof(first), "%.2s", hex);
-	if (!git_oid_is_zero(&w->tip))
+	if (!git_oid_is_zero(&w->tip)) {
 		err = repo_read_commit(r, &w->tip, &head, e);
-	if (err == 0 && w->object &&
-	    (add_object(pack, PACK_COMMIT, GIT_OBJECT_COMMIT, w->object, &again) < 0 ||
-	     !git_oid_equal(&again, &w->commit)))
-		err = err_set(e, -EIO, "the commit got another id");
+		if (err < 0)
+			return err;
+		place.root = head.tree;
+	}
+	if (w->object && (add_object(pack, PACK_COMMIT, GIT_OBJECT_COMMIT, w->object, &again) < 0 ||
+			  !git_oid_equal(&again, &w->commit)))
+		return err_set(e, -EIO, "the commit got another id");
+	err = write_leaf(&place, w, hex, &leaf, e);
 	if (err == 0)
-		err = write_leaf(r, w, &head.tree, hex, pack, &leaf, e);
+		err = write_above(&place, first, hex, &leaf, &mid, e);
 	if (err == 0)
-		err = write_above(r, &head.tree, first, hex, &leaf, pack, &mid, e);
-	if (err == 0)
-		err = write_above(r, &head.tree, NULL, first, &mid, pack, &root, e);
+		err = write_above(&place, NULL, first, &mid, &root, e);
 	if (err == 0 && write_commit(w, &root, pack, ret_tip) < 0)
 		err = err_errno(e, -EIO, "writing the record");
 	return err;

@@ -28,7 +28,7 @@ void review_done(struct review *r)
 
 static const char *text_of(const struct buf *b)
 {
-	return buf_str((struct buf *)(uintptr_t)b);
+	return buf_str(b);
 }
 
 /* The proposal's pack becomes readable for this process alone. */

@@ -117,9 +117,9 @@ static int show_links(const struct review_change *c, const struct buf *old, cons
 		      struct review_content *out)
 {
 	if (c->old_mode == GIT_MODE_LINK)
-		buf_add_escaped(&out->old_target, buf_str((struct buf *)(uintptr_t)old), old->len);
+		buf_add_escaped(&out->old_target, buf_str(old), old->len);
 	if (c->new_mode == GIT_MODE_LINK)
-		buf_add_escaped(&out->new_target, buf_str((struct buf *)(uintptr_t) new), new->len);
+		buf_add_escaped(&out->new_target, buf_str(new), new->len);
 	return out->old_target.failed || out->new_target.failed ? -ENOMEM : 0;
 }
 

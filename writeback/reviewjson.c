@@ -11,7 +11,7 @@
 
 static const char *text_of(const struct buf *b)
 {
-	return buf_str((struct buf *)(uintptr_t)b);
+	return buf_str(b);
 }
 
 static json_t *texts_json(const struct gate_texts *list)

@@ -12,7 +12,7 @@
 
 static const char *text_of(const struct buf *b)
 {
-	return buf_str((struct buf *)(uintptr_t)b);
+	return buf_str(b);
 }
 
 static void print_line(FILE *out, const struct review *r, const char *key, const char *label)

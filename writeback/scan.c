@@ -2,6 +2,7 @@
 #include "writeback/scan.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,12 +65,11 @@ static void write_place(const struct scan *s, const unsigned char *data, size_t 
 	uint64_t line, start, offset = s->offset + pos;
 
 	if (s->binary) {
-		snprintf(out, size, "byte %llu", (unsigned long long)offset);
+		snprintf(out, size, "byte %" PRIu64, offset);
 		return;
 	}
 	count_lines(s, data, pos, &line, &start);
-	snprintf(out, size, "%llu:%llu", (unsigned long long)line,
-		 (unsigned long long)(offset - start + 1));
+	snprintf(out, size, "%" PRIu64 ":%" PRIu64, line, offset - start + 1);
 }
 
 void scan_note(struct scan *s, enum hazard_kind kind, const unsigned char *data, size_t pos,
@@ -173,10 +173,11 @@ static void look_at_lines(struct scan *s, const unsigned char *data, size_t to)
 
 static int look_for_secrets(struct scan *s, const unsigned char *data, size_t to, size_t len)
 {
+	const struct secret_piece piece = { data, len, s->from, to };
 	size_t at = s->from;
 	struct secret secret;
 
-	while (secrets_next(s->secrets, data, len, s->from, to, &at, &secret)) {
+	while (secrets_next(s->secrets, &piece, &at, &secret)) {
 		struct scan_secret *f = &s->found[s->found_count];
 
 		if (s->found_count == SCAN_SECRETS_MAX) {

@@ -242,33 +242,35 @@ static bool check_putty(const struct form *f, const unsigned char *data, size_t 
 	return s->len > 0;
 }
 
-static bool try_pairs(const struct secrets *s, unsigned int number, const unsigned char *data,
-		      size_t len, size_t from, size_t to, size_t at, struct secret *ret_secret)
+/* Whether one of the forms that have this pair stands around it. */
+static bool try_pairs(const struct secrets *s, unsigned int number, const struct secret_piece *in,
+		      size_t at, struct secret *ret_secret)
 {
 	for (; number != 0; number = s->pairs[number].next) {
 		const struct form *f = &forms[s->pairs[number].form];
 		size_t anchor = strlen(f->anchor), start = at - s->pairs[number].offset;
 
-		if (at < from + s->pairs[number].offset || start >= to || len - start < anchor ||
-		    memcmp(data + start, f->anchor, anchor) != 0)
+		if (at < in->from + s->pairs[number].offset || start >= in->to ||
+		    in->len - start < anchor || memcmp(in->data + start, f->anchor, anchor) != 0)
 			continue;
 		*ret_secret = (struct secret){ .kind = f->kind, .start = start, .what = f->what };
-		if (f->check(f, data, start + SECRET_SPAN < len ? start + SECRET_SPAN : len,
+		if (f->check(f, in->data,
+			     start + SECRET_SPAN < in->len ? start + SECRET_SPAN : in->len,
 			     ret_secret))
 			return true;
 	}
 	return false;
 }
 
-bool secrets_next(const struct secrets *s, const unsigned char *data, size_t len, size_t from,
-		  size_t to, size_t *at, struct secret *ret_secret)
+bool secrets_next(const struct secrets *s, const struct secret_piece *in, size_t *at,
+		  struct secret *ret_secret)
 {
-	size_t end = to + ANCHOR_MAX < len ? to + ANCHOR_MAX : len, pos = *at;
+	size_t end = in->to + ANCHOR_MAX < in->len ? in->to + ANCHOR_MAX : in->len, pos = *at;
 
 	for (; pos + 1 < end; pos += PAIRS) {
-		unsigned int number = s->first[block_at(data + pos)];
+		unsigned int number = s->first[block_at(in->data + pos)];
 
-		if (number != 0 && try_pairs(s, number, data, len, from, to, pos, ret_secret)) {
+		if (number != 0 && try_pairs(s, number, in, pos, ret_secret)) {
 			*at = pos + PAIRS;
 			return true;
 		}

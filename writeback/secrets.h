@@ -33,10 +33,17 @@ struct secret {
 int secrets_new(struct secrets **ret_secrets);
 void secrets_free(struct secrets *s);
 
-/* Finds the secrets whose anchor begins in data[from .. to), one after the other; *at is `from`
- * before the first call. data[len] is the end of what may be looked at. Returns: truth.
- * Borrows: data. */
-bool secrets_next(const struct secrets *s, const unsigned char *data, size_t len, size_t from,
-		  size_t to, size_t *at, struct secret *ret_secret);
+/* Bytes to search: an anchor begins in data[from .. to), its secret may go on up to data[len]. */
+struct secret_piece {
+	const unsigned char *data;
+	size_t len;
+	size_t from;
+	size_t to;
+};
+
+/* Finds the secrets of a piece, one after the other; *at is `from` before the first call.
+ * Returns: truth. Borrows: in. */
+bool secrets_next(const struct secrets *s, const struct secret_piece *in, size_t *at,
+		  struct secret *ret_secret);
 
 #endif

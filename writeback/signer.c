@@ -92,7 +92,7 @@ static int by_file(const struct job *j, const struct buf *text, struct weir_err 
 	if (fstat(j->file, &st) < 0 || (st.st_mode & 077))
 		return err_set(e, -EPERM, "key %s: others must have no access to it (chmod 600)",
 			       s->key);
-	err = sshkey_parse(buf_str((struct buf *)(uintptr_t)text), text->len, &key, e);
+	err = sshkey_parse(buf_str(text), text->len, &key, e);
 	if (err < 0)
 		return err_wrap(e, "key %s", s->key);
 	err = j->only_public ? sshkey_blob(key.public_key, &out)

@@ -161,8 +161,8 @@ static void add_findings(const struct promotion *p, struct buf *b)
 /* A proposal that goes on must come out as it was signed; the first line that does not is named. */
 static int compare(const struct promotion *p, struct weir_err *e)
 {
-	const char *old = buf_str((struct buf *)(uintptr_t)&p->pending.promotion);
-	const char *now = buf_str((struct buf *)(uintptr_t)&p->digest_text);
+	const char *old = buf_str(&p->pending.promotion);
+	const char *now = buf_str(&p->digest_text);
 	size_t line = 0;
 
 	if (strcmp(old, now) == 0)

@@ -99,7 +99,7 @@ static int take_one(struct check *c, const char *text, size_t len, const char *a
 
 static int take_all(struct check *c, const struct buf *bundle)
 {
-	const char *at = buf_str((struct buf *)(uintptr_t)bundle), *end = at + bundle->len;
+	const char *at = buf_str(bundle), *end = at + bundle->len;
 	int err = 0;
 
 	while (err == 0 && at < end) {

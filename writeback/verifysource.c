@@ -64,7 +64,7 @@ int verifysource_open(struct verifysource *s, struct weir_err *e)
 		err = check_repository(s->repository, &st, e);
 	if (err == 0)
 		err = read_key(s, e);
-	if (err < 0) {
+	if (err != 0) {
 		e->exit_code = GATE_EXIT_USAGE;
 		return err;
 	}
