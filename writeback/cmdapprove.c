@@ -306,7 +306,7 @@ static int command(int argc, char **argv, enum approval_decision decision, const
 	int status;
 
 	usage_parse(&argp, argc, argv, 0, &a);
-	if (proposal_need_root() != 0)
+	if (gate_need_root() != 0)
 		return GATE_EXIT_USAGE;
 	if (config_load(&c, &e) < 0 || proposal_find_nonce(&a.at, &e) < 0 ||
 	    read_acknowledged(&a, &e) < 0)

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "user/base/cleanup.h"
@@ -18,6 +17,7 @@
 #include "writeback/reason.h"
 #include "writeback/record.h"
 #include "writeback/revision.h"
+#include "writeback/verifysource.h"
 
 struct args {
 	const char *commit;
@@ -41,10 +41,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		a->file = arg;
 		return 0;
 	case ARGP_KEY_ARG:
-		if (a->commit)
-			usage_error(state, "one commit at a time");
-		a->commit = arg;
-		return 0;
+		return usage_take_one(state, "commit", arg, &a->commit);
 	case ARGP_KEY_END:
 		if (!a->commit || !a->repo)
 			usage_error(state, "%s is missing", a->commit ? "--repo DIR" : "COMMIT");
@@ -72,17 +69,8 @@ static int read_as_owner(const struct args *a, int to, struct weir_err *e)
 	cleanup_repo struct repo repo = { .fd = -1 };
 	cleanup_buf struct buf text = { 0 };
 	git_oid commit;
-	struct stat st;
-	int err = stat(a->repo, &st) < 0 ? err_errno(e, -errno, "repository %s", a->repo) : 0;
+	int err = verifysource_open_repo(a->repo, &repo, e);
 
-	if (err == 0 && geteuid() == 0)
-		err = priv_become(st.st_uid, st.st_gid, e);
-	if (err == 0)
-		err = repo_start(e);
-	if (err == 0 && git_libgit2_opts(GIT_OPT_SET_OWNER_VALIDATION, 0) < 0)
-		err = repo_error(e, "setting libgit2 up");
-	if (err == 0)
-		err = repo_open(a->repo, false, &repo, e);
 	if (err == 0)
 		err = revision_find(&repo, a->commit, &commit, e);
 	if (err < 0)

@@ -16,11 +16,8 @@
 #include "writeback/revision.h"
 
 struct args {
-	const char *repo;
+	struct verifysource source;
 	const char *ref;
-	const char *signers;
-	const char *ledger;
-	const char *ledger_key;
 	const char *since;
 	bool json;
 };
@@ -33,15 +30,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'b':
 		a->ref = arg;
 		return 0;
-	case 's':
-		a->signers = arg;
-		return 0;
-	case 'l':
-		a->ledger = arg;
-		return 0;
-	case 'k':
-		a->ledger_key = arg;
-		return 0;
 	case 'c':
 		a->since = arg;
 		return 0;
@@ -49,16 +37,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		a->json = true;
 		return 0;
 	case ARGP_KEY_ARG:
-		if (a->repo)
-			usage_error(state, "one repository at a time");
-		a->repo = arg;
-		return 0;
+		return usage_take_one(state, "repository", arg, &a->source.repository);
 	case ARGP_KEY_END:
-		if (!a->repo || !a->signers)
-			usage_error(state, "%s is missing", a->repo ? "--signers FILE" : "REPO");
+		if (!a->source.repository || !a->source.signers_file)
+			usage_error(state, "%s is missing",
+				    a->source.repository ? "--signers FILE" : "REPO");
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return verifysource_option(&a->source, key, arg);
 	}
 }
 
@@ -123,27 +109,22 @@ static void print_text(const struct audit *a, const struct verifysource *s)
 		printf("ledger: not looked at (--ledger DIR)\n");
 }
 
-static int audit(const struct args *args, struct weir_err *e)
+static int audit(struct args *args, struct weir_err *e)
 {
-	cleanup_verifysource struct verifysource source = { .repository = args->repo,
-							    .signers_file = args->signers,
-							    .ledger_file = args->ledger_key,
-							    .ledger_dir = args->ledger,
-							    .repo = { .fd = -1 },
-							    .ledger = { .dir = -1 } };
+	struct verifysource *source = &args->source;
 	cleanup_audit struct audit a = { .ref = args->ref ? args->ref : "refs/heads/main" };
-	int err = verifysource_open(&source, e);
+	int err = verifysource_open(source, e);
 
 	if (err == 0 && args->since)
-		err = revision_find(&source.repo, args->since, &a.since, e);
+		err = revision_find(&source->repo, args->since, &a.since, e);
 	if (err == 0)
-		err = audit_run(&a, &source, e);
+		err = audit_run(&a, source, e);
 	if (err < 0)
 		return err;
 	if (args->json)
-		err = print_json(&a, &source) < 0 ? err_errno(e, -ENOMEM, "audit") : 0;
+		err = print_json(&a, source) < 0 ? err_errno(e, -ENOMEM, "audit") : 0;
 	else
-		print_text(&a, &source);
+		print_text(&a, source);
 	if (err == 0 && !audit_good(&a))
 		err = refuse(e, REASON_AUDIT, "%s has %zu unattested and %zu broken commits%s",
 			     a.ref, a.counts[AUDIT_UNATTESTED], a.counts[AUDIT_BROKEN],
@@ -156,10 +137,7 @@ int command_audit(int argc, char **argv)
 	static const struct argp_option options[] = {
 		{ "ref", 'b', "REF", 0, "branch (default refs/heads/main)", 0 },
 		{ "since", 'c', "COMMIT", 0, "all after this one must be attested", 0 },
-		{ "signers", 's', "FILE", 0, "allowed_signers file", 0 },
-		{ "ledger-key", 'k', "FILE", 0, "public key of the ledger (default: this host's)",
-		  0 },
-		{ "ledger", 'l', "DIR", 0, "the ledger (default: this host's, with its key)", 0 },
+		VERIFYSOURCE_OPTIONS,
 		{ "json", 'j', NULL, 0, "print every commit, as JSON", 0 },
 		{ 0 },
 	};
@@ -169,12 +147,13 @@ int command_audit(int argc, char **argv)
 		NULL,	 NULL,
 		NULL
 	};
-	struct args a = { 0 };
+	struct args a = { .source = VERIFYSOURCE_CLOSED };
 	struct weir_err e = { 0 };
 	int err;
 
 	usage_parse(&argp, argc, argv, 0, &a);
 	err = audit(&a, &e);
+	verifysource_done(&a.source);
 	if (fflush(stdout) != 0 && err == 0)
 		err = err_errno(&e, -errno, "writing the output");
 	return err < 0 ? gate_fail(&e) : 0;

@@ -416,11 +416,8 @@ int command_commit(int argc, char **argv)
 	int status;
 
 	usage_parse(&argp, argc, argv, 0, &a);
-	if (geteuid() != 0) {
-		fprintf(stderr,
-			"weir-gate: must be started as root (it drops privilege by itself)\n");
+	if (gate_need_root() != 0)
 		return GATE_EXIT_USAGE;
-	}
 	for (unsigned int i = 0; i < RUN_FILES; i++)
 		a.files[i] = -1;
 	a.caller = caller_uid();

@@ -423,7 +423,7 @@ int command_except(int argc, char **argv)
 	int status = 0;
 
 	usage_parse(&argp, argc, argv, 0, &a);
-	if (proposal_need_root() != 0)
+	if (gate_need_root() != 0)
 		return GATE_EXIT_USAGE;
 	if (config_load(&c, &e) == 0 && open_run(&a, &e) == 0)
 		status = act(&c, &a, &e);

@@ -79,14 +79,6 @@ static int missing(const char *option)
 	return GATE_EXIT_USAGE;
 }
 
-static int need_root(void)
-{
-	if (geteuid() == 0)
-		return 0;
-	fprintf(stderr, "weir-gate: must be started as root (it drops privilege by itself)\n");
-	return GATE_EXIT_USAGE;
-}
-
 /* Opens a workspace directory and notes who it is. Returns: a descriptor or an errno. */
 static int open_workspace(const char *path, struct args *a, struct weir_err *e)
 {
@@ -218,7 +210,7 @@ int command_nonce(int argc, char **argv)
 	int status;
 
 	usage_parse(&argp, argc, argv, 0, &a);
-	status = need_root();
+	status = gate_need_root();
 	if (status)
 		return status;
 	if (!a.workspace)
@@ -272,7 +264,7 @@ int command_policy(int argc, char **argv)
 	int status;
 
 	usage_parse(&argp, argc, argv, 0, &a);
-	status = need_root();
+	status = gate_need_root();
 	if (status)
 		return status;
 	if (!a.nonce)
@@ -394,7 +386,7 @@ int command_checkout(int argc, char **argv)
 	int status;
 
 	usage_parse(&argp, argc, argv, 0, &a);
-	status = need_root();
+	status = gate_need_root();
 	if (status)
 		return status;
 	if (!a.nonce || !a.into)

@@ -176,7 +176,7 @@ int command_pending(int argc, char **argv)
 	struct weir_err e = { 0 };
 
 	usage_parse(&argp, argc, argv, 0, &a);
-	if (proposal_need_root() != 0)
+	if (gate_need_root() != 0)
 		return GATE_EXIT_USAGE;
 	if (config_load(&c, &e) < 0)
 		return gate_fail(&e);
@@ -205,7 +205,7 @@ int command_review(int argc, char **argv)
 	struct weir_err e = { 0 };
 
 	usage_parse(&argp, argc, argv, 0, &a);
-	if (proposal_need_root() != 0)
+	if (gate_need_root() != 0)
 		return GATE_EXIT_USAGE;
 	if (config_load(&c, &e) < 0 || proposal_find_nonce(&a.at, &e) < 0)
 		return gate_fail(&e);

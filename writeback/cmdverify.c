@@ -24,10 +24,7 @@
 
 struct args {
 	const char *commit;
-	const char *repo;
-	const char *signers;
-	const char *ledger;
-	const char *ledger_key;
+	struct verifysource source;
 	bool deep;
 	bool json;
 };
@@ -38,16 +35,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'r':
-		a->repo = arg;
-		return 0;
-	case 's':
-		a->signers = arg;
-		return 0;
-	case 'l':
-		a->ledger = arg;
-		return 0;
-	case 'k':
-		a->ledger_key = arg;
+		a->source.repository = arg;
 		return 0;
 	case 'd':
 		a->deep = true;
@@ -56,19 +44,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		a->json = true;
 		return 0;
 	case ARGP_KEY_ARG:
-		if (a->commit)
-			usage_error(state, "one commit at a time");
-		a->commit = arg;
-		return 0;
+		return usage_take_one(state, "commit", arg, &a->commit);
 	case ARGP_KEY_END:
-		if (!a->commit || !a->repo || !a->signers)
+		if (!a->commit || !a->source.repository || !a->source.signers_file)
 			usage_error(state, "%s is missing",
-				    !a->commit ? "COMMIT"
-				    : !a->repo ? "--repo DIR"
-					       : "--signers FILE");
+				    !a->commit		    ? "COMMIT"
+				    : !a->source.repository ? "--repo DIR"
+							    : "--signers FILE");
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return verifysource_option(&a->source, key, arg);
 	}
 }
 
@@ -141,25 +126,20 @@ static void print_text(const struct verify *v, const struct gate_texts *glass, i
 	printf("good  %s, signed by %s\n", hex, buf_str(&v->principal));
 }
 
-static int verify(const struct args *a, struct weir_err *e)
+static int verify(struct args *a, struct weir_err *e)
 {
-	cleanup_verifysource struct verifysource source = { .repository = a->repo,
-							    .signers_file = a->signers,
-							    .ledger_file = a->ledger_key,
-							    .ledger_dir = a->ledger,
-							    .repo = { .fd = -1 },
-							    .ledger = { .dir = -1 } };
-	cleanup_verify struct verify v = { .repo = &source.repo, .deep = a->deep };
+	struct verifysource *source = &a->source;
+	cleanup_verify struct verify v = { .repo = &source->repo, .deep = a->deep };
 	struct gate_texts glass = { 0 };
-	int err = verifysource_open(&source, e);
+	int err = verifysource_open(source, e);
 
 	if (err == 0)
-		err = revision_find(&source.repo, a->commit, &v.commit, e);
+		err = revision_find(&source->repo, a->commit, &v.commit, e);
 	if (err < 0)
 		return err;
-	v.signers = buf_str(&source.signers);
-	v.ledger_key = &source.key;
-	v.ledger = source.has_ledger ? &source.ledger : NULL;
+	v.signers = buf_str(&source->signers);
+	v.ledger_key = &source->key;
+	v.ledger = source->has_ledger ? &source->ledger : NULL;
 	err = verify_run(&v, e);
 	if (err == 0)
 		err = find_glass(&v, &glass, e);
@@ -178,11 +158,7 @@ int command_verify(int argc, char **argv)
 	static const struct argp_option options[] = {
 		{ "repo", 'r', "DIR", 0, "repository with the commit and refs/weir/attestations",
 		  0 },
-		{ "signers", 's', "FILE", 0, "allowed_signers file", 0 },
-		{ "ledger-key", 'k', "FILE", 0,
-		  "public key of the ledger (default " GATE_LEDGER_PUBLIC ")", 0 },
-		{ "ledger", 'l', "DIR", 0,
-		  "ledger to look at too (default: this host's, with its key)", 0 },
+		VERIFYSOURCE_OPTIONS,
 		{ "deep", 'd', NULL, 0, "also every object of its tree, and all of the ledger", 0 },
 		{ "json", 'j', NULL, 0, "print the result as JSON", 0 },
 		{ 0 },
@@ -197,12 +173,13 @@ int command_verify(int argc, char **argv)
 		NULL,
 		NULL
 	};
-	struct args a = { 0 };
+	struct args a = { .source = VERIFYSOURCE_CLOSED };
 	struct weir_err e = { 0 };
 	int err;
 
 	usage_parse(&argp, argc, argv, 0, &a);
 	err = verify(&a, &e);
+	verifysource_done(&a.source);
 	if (fflush(stdout) != 0 && err == 0)
 		err = err_errno(&e, -errno, "writing the output");
 	return err < 0 ? gate_fail(&e) : 0;

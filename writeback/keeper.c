@@ -16,6 +16,14 @@
 #include "writeback/reason.h"
 #include "writeback/repo.h"
 
+int gate_need_root(void)
+{
+	if (geteuid() == 0)
+		return 0;
+	fprintf(stderr, "weir-gate: must be started as root (it drops privilege by itself)\n");
+	return GATE_EXIT_USAGE;
+}
+
 int gate_fail(const struct weir_err *e)
 {
 	if (!e->text[0])

@@ -29,6 +29,9 @@ int keeper_run(const struct gate_config *c, keeper_fn *fn, void *arg, const int 
 int keeper_ask(const struct gate_config *c, keeper_fn *fn, void *arg, int *pipe_fd, size_t max,
 	       struct buf *ret_text);
 
+/* Says so when the caller is not root. Returns: 0, or the exit status for main(). */
+int gate_need_root(void);
+
 /* Prints an error as main() and the keeper do; nothing for an empty one.
  * Returns: the exit status it asks for, 125 if none. */
 int gate_fail(const struct weir_err *e);

@@ -52,14 +52,6 @@ int proposal_find_nonce(struct proposal_args *a, struct weir_err *e)
 	return 0;
 }
 
-int proposal_need_root(void)
-{
-	if (geteuid() == 0)
-		return 0;
-	fprintf(stderr, "weir-gate: must be started as root (it drops privilege by itself)\n");
-	return -1;
-}
-
 void proposal_done(struct proposal *x)
 {
 	pending_done(&x->pending);

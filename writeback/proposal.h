@@ -33,9 +33,6 @@ error_t proposal_option(struct proposal_args *a, int key, char *arg);
  * e when neither was given, or refused with code "statement". */
 int proposal_find_nonce(struct proposal_args *a, struct weir_err *e);
 
-/* Says so when it is another. Returns: 0 for root, else -1. */
-int proposal_need_root(void);
-
 struct proposal {
 	struct pending pending;
 	struct people people;

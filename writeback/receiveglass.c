@@ -64,7 +64,7 @@ static int hear_push(struct breakage *b, struct weir_err *e)
 			       &cause);
 	if (err == 0)
 		err = glass_hear(buf_str(&text), text.len, &b->now, &cause);
-	if (err < 0)
+	if (err < 0 || !b->now.nonce)
 		return refuse(e, REASON_BREAK_GLASS, "%s", cause.text);
 	if (!status || strcmp(status, "OK") != 0 || !nonce || strcmp(nonce, b->now.nonce) != 0)
 		return refuse(e, REASON_BREAK_GLASS, "the push certificate is of another push");

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "user/base/fsio.h"
-#include "writeback/config.h"
 #include "writeback/priv.h"
 #include "writeback/reason.h"
 #include "writeback/signers.h"
@@ -19,11 +18,45 @@ void verifysource_done(struct verifysource *s)
 	ledger_close(&s->ledger);
 }
 
+error_t verifysource_option(struct verifysource *s, int key, char *arg)
+{
+	switch (key) {
+	case VERIFYSOURCE_SIGNERS:
+		s->signers_file = arg;
+		return 0;
+	case VERIFYSOURCE_KEY:
+		s->ledger_file = arg;
+		return 0;
+	case VERIFYSOURCE_LEDGER:
+		s->ledger_dir = arg;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
 static int check_repository(const char *path, struct stat *st, struct weir_err *e)
 {
 	if (stat(path, st) < 0)
 		return err_errno(e, -errno, "repository %s", path);
 	return S_ISDIR(st->st_mode) ? 0 : err_set(e, -ENOTDIR, "repository %s: no directory", path);
+}
+
+int verifysource_open_repo(const char *path, struct repo *ret_repo, struct weir_err *e)
+{
+	struct stat st;
+	int err = check_repository(path, &st, e);
+
+	if (err < 0)
+		return err;
+	if (geteuid() == 0)
+		err = priv_become(st.st_uid, st.st_gid, e);
+	if (err == 0)
+		err = repo_start(e);
+	/* reading objects runs nothing, whoever owns them */
+	if (err == 0 && git_libgit2_opts(GIT_OPT_SET_OWNER_VALIDATION, 0) < 0)
+		err = repo_error(e, "setting libgit2 up");
+	return err < 0 ? err : repo_open(path, false, ret_repo, e);
 }
 
 static int read_key(struct verifysource *s, struct weir_err *e)
@@ -64,18 +97,10 @@ int verifysource_open(struct verifysource *s, struct weir_err *e)
 		err = check_repository(s->repository, &st, e);
 	if (err == 0)
 		err = read_key(s, e);
-	if (err != 0) {
+	if (err < 0) {
 		e->exit_code = GATE_EXIT_USAGE;
 		return err;
 	}
-	if (geteuid() == 0)
-		err = priv_become(st.st_uid, st.st_gid, e);
-	if (err == 0)
-		err = open_ledger(s, e);
-	if (err == 0)
-		err = repo_start(e);
-	/* reading objects runs nothing, whoever owns them */
-	if (err == 0 && git_libgit2_opts(GIT_OPT_SET_OWNER_VALIDATION, 0) < 0)
-		err = repo_error(e, "setting libgit2 up");
-	return err < 0 ? err : repo_open(s->repository, false, &s->repo, e);
+	err = verifysource_open_repo(s->repository, &s->repo, e);
+	return err < 0 ? err : open_ledger(s, e);
 }

@@ -6,8 +6,10 @@
 #ifndef WEIR_WRITEBACK_VERIFYSOURCE_H
 #define WEIR_WRITEBACK_VERIFYSOURCE_H
 
+#include <argp.h>
 #include <stdbool.h>
 
+#include "writeback/config.h"
 #include "writeback/ledger.h"
 #include "writeback/repo.h"
 
@@ -25,9 +27,36 @@ struct verifysource {
 	bool has_ledger;
 };
 
+#define VERIFYSOURCE_CLOSED \
+	{ \
+		.repo = { .fd = -1 }, .ledger = {.dir = -1 } \
+	}
+
+enum verifysource_key {
+	VERIFYSOURCE_SIGNERS = 's',
+	VERIFYSOURCE_KEY = 'k',
+	VERIFYSOURCE_LEDGER = 'l',
+};
+
+/* clang-format off */
+#define VERIFYSOURCE_OPTIONS \
+	{ "signers", VERIFYSOURCE_SIGNERS, "FILE", 0, "allowed_signers file", 0 }, \
+	{ "ledger-key", VERIFYSOURCE_KEY, "FILE", 0, \
+	  "public key of the ledger (default " GATE_LEDGER_PUBLIC ")", 0 }, \
+	{ "ledger", VERIFYSOURCE_LEDGER, "DIR", 0, \
+	  "ledger to look at too (default: this host's, with its key)", 0 }
+/* clang-format on */
+
+/* Takes one of VERIFYSOURCE_OPTIONS. Returns: 0 or ARGP_ERR_UNKNOWN. Borrows: arg. */
+error_t verifysource_option(struct verifysource *s, int key, char *arg);
+
 /* Releases what is open. */
 void verifysource_done(struct verifysource *s);
 #define cleanup_verifysource __attribute__((__cleanup__(verifysource_done)))
+
+/* Opens a repository to read from it, as its owner when the caller is root. Returns: 0, refused
+ * with code "repository", or a negative errno. Borrows: path. Gives: ret_repo. */
+int verifysource_open_repo(const char *path, struct repo *ret_repo, struct weir_err *e);
 
 /* Opens all; the descriptors in s are set to -1 by the caller. Without the ledger's directory (in
  * a clone) has_ledger stays false. Returns: 0; a negative errno with exit status 2 for files that

@@ -14,30 +14,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/unit/lab.h"
 #include "user/base/fsio.h"
 #include "writeback/pack.h"
 #include "writeback/packindex.h"
 #include "writeback/repo.h"
 
-static char dir[] = "/tmp/t_pack.XXXXXX";
 static const unsigned char none[DIGEST_SIZE];
-
-static int sh(const char *line)
-{
-	pid_t pid = fork();
-	int status = -1;
-
-	if (pid == 0) {
-		if (chdir(dir) < 0)
-			_exit(99);
-		setenv("GIT_CONFIG_NOSYSTEM", "1", 1);
-		setenv("HOME", dir, 1);
-		execl("/bin/sh", "sh", "-c", line, (char *)NULL);
-		_exit(99);
-	}
-	waitpid(pid, &status, 0);
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
-}
 
 static int open_file(const char *name)
 {
@@ -61,7 +44,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	(void)state;
-	return fsio_remove_tree(AT_FDCWD, dir, NULL);
+	return lab_remove();
 }
 
 static void add_blob(struct pack *p, const void *data, size_t len)

@@ -15,29 +15,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/unit/lab.h"
 #include "user/base/cleanup.h"
 #include "user/base/fsio.h"
 #include "writeback/blob.h"
 
-static char dir[] = "/tmp/t_packread.XXXXXX";
 static struct repo repo;
-
-static void sh(const char *line)
-{
-	pid_t pid = fork();
-	int status = -1;
-
-	if (pid == 0) {
-		if (chdir(dir) < 0)
-			_exit(99);
-		setenv("GIT_CONFIG_NOSYSTEM", "1", 1);
-		setenv("HOME", dir, 1);
-		execl("/bin/sh", "sh", "-ec", line, (char *)NULL);
-		_exit(99);
-	}
-	waitpid(pid, &status, 0);
-	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-}
 
 /* "big" is 20 MiB that do not deflate; "near" is big and a byte, for a delta. */
 static int setup(void **state)
@@ -48,11 +31,12 @@ static int setup(void **state)
 	(void)state;
 	if (!mkdtemp(dir) || repo_start(&e) < 0)
 		return -1;
-	sh("git init -q --bare r.git; head -c 20971520 /dev/urandom >big; cp big near; echo x "
-	   ">>near;"
-	   "head -c 40000000 /dev/zero >zeros; : >empty; echo small >small;"
-	   "for f in big near zeros empty small; do git -C r.git hash-object -w ../$f >$f.id; "
-	   "done");
+	if (sh("git init -q --bare r.git; head -c 20971520 /dev/urandom >big; cp big near; echo x "
+	       ">>near;"
+	       "head -c 40000000 /dev/zero >zeros; : >empty; echo small >small;"
+	       "for f in big near zeros empty small; do git -C r.git hash-object -w ../$f >$f.id; "
+	       "done") != 0)
+		return -1;
 	snprintf(path, sizeof(path), "%s/r.git", dir);
 	return repo_open(path, false, &repo, &e);
 }
@@ -61,7 +45,7 @@ static int teardown(void **state)
 {
 	(void)state;
 	repo_close(&repo);
-	return fsio_remove_tree(AT_FDCWD, dir, NULL);
+	return lab_remove();
 }
 
 static void read_file(const char *name, const char *end, struct buf *out)
@@ -117,8 +101,9 @@ static void loose_blobs_come_whole(void **state)
 static void packed_blobs_come_in_pieces(void **state)
 {
 	(void)state;
-	sh("cd r.git; cat ../big.id ../zeros.id ../small.id ../empty.id |"
-	   "git pack-objects -q --depth=0 objects/pack/pack; git prune-packed -q");
+	assert_int_equal(sh("cd r.git; cat ../big.id ../zeros.id ../small.id ../empty.id |"
+			    "git pack-objects -q --depth=0 objects/pack/pack; git prune-packed -q"),
+			 0);
 	git_odb_refresh(repo.odb);
 	same("big");
 	assert_true(pieces > 100);
@@ -131,9 +116,11 @@ static void packed_blobs_come_in_pieces(void **state)
 static void deltas_are_left_to_libgit2(void **state)
 {
 	(void)state;
-	sh("cd r.git; rm -f objects/pack/*; for f in big near; do git hash-object -w ../$f; done |"
-	   "git pack-objects -q objects/pack/pack; git prune-packed -q;"
-	   "git verify-pack -v objects/pack/*.idx | grep -q 'chain length = 1'");
+	assert_int_equal(sh("cd r.git; rm -f objects/pack/*; for f in big near; do git hash-object "
+			    "-w ../$f; done |"
+			    "git pack-objects -q objects/pack/pack; git prune-packed -q;"
+			    "git verify-pack -v objects/pack/*.idx | grep -q 'chain length = 1'"),
+			 0);
 	git_odb_refresh(repo.odb);
 	same("big");
 	same("near");

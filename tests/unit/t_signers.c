@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/unit/lab.h"
 #include "user/base/cleanup.h"
 #include "user/base/digest.h"
 #include "user/base/fsio.h"
@@ -26,42 +27,6 @@
 #include "writeback/sshsig.h"
 
 #define SPACE "approver@weir.v1"
-
-static char dir[] = "/tmp/t_signers.XXXXXX";
-
-/* Runs a shell line in the test's directory; returns its exit status. */
-static int sh(const char *line)
-{
-	pid_t pid = fork();
-	int status = -1;
-
-	if (pid == 0) {
-		if (chdir(dir) < 0)
-			_exit(99);
-		execl("/bin/sh", "sh", "-c", line, (char *)NULL);
-		_exit(99);
-	}
-	waitpid(pid, &status, 0);
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
-}
-
-static void slurp(const char *name, struct buf *b)
-{
-	int fd = open(dir, O_RDONLY | O_DIRECTORY);
-	struct weir_err e = { 0 };
-
-	assert_int_equal(fsio_read_file(fd, name, 1 << 20, b, &e), 0);
-	close(fd);
-}
-
-static void spit(const char *name, const void *data, size_t len)
-{
-	int fd = open(dir, O_RDONLY | O_DIRECTORY);
-	struct weir_err e = { 0 };
-
-	assert_int_equal(fsio_replace(fd, name, data, len, 0600, &e), 0);
-	close(fd);
-}
 
 static int setup(void **state)
 {
@@ -77,10 +42,8 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	struct weir_err e = { 0 };
-
 	(void)state;
-	return fsio_remove_tree(AT_FDCWD, dir, &e);
+	return lab_remove();
 }
 
 static void read_blob(const char *name, struct buf *blob)

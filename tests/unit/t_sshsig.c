@@ -15,50 +15,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/unit/lab.h"
 #include "user/base/cleanup.h"
-#include "user/base/fsio.h"
 #include "writeback/signers.h"
 #include "writeback/sshsig.h"
 #include "writeback/sshwire.h"
-
-static char dir[] = "/tmp/t_sshsig.XXXXXX";
-
-/* Runs a shell line in the test's directory; returns its exit status. */
-static int sh(const char *line)
-{
-	pid_t pid = fork();
-	int status = -1;
-
-	if (pid == 0) {
-		if (chdir(dir) < 0)
-			_exit(99);
-		execl("/bin/sh", "sh", "-c", line, (char *)NULL);
-		_exit(99);
-	}
-	waitpid(pid, &status, 0);
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
-}
-
-static void slurp(const char *name, struct buf *b)
-{
-	int fd = open(dir, O_RDONLY | O_DIRECTORY);
-	struct weir_err e = { 0 };
-
-	assert_int_equal(fsio_read_file(fd, name, 1 << 20, b, &e), 0);
-	close(fd);
-}
-
-static void spit(const char *name, const void *data, size_t len, int mode)
-{
-	char path[256];
-	int fd;
-
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, mode);
-	assert_true(fd >= 0);
-	assert_int_equal(fsio_write_all(fd, data, len), 0);
-	close(fd);
-}
 
 static int setup(void **state)
 {
@@ -73,10 +34,8 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	struct weir_err e = { 0 };
-
 	(void)state;
-	return fsio_remove_tree(AT_FDCWD, dir, &e);
+	return lab_remove();
 }
 
 static void read_key(struct sshkey *key)
@@ -110,12 +69,12 @@ static void test_sign_equals_stock(void **state)
 		memset(message, (int)('a' + i), 70000);
 		read_key(&key);
 		assert_int_equal(sshsig_sign(&key, "git", message, sizes[i], &armor), 0);
-		spit("m", message, sizes[i], 0600);
+		spit("m", message, sizes[i]);
 		assert_int_equal(
 			sh("rm -f m.sig; ssh-keygen -q -Y sign -f key -n git m 2>/dev/null"), 0);
 		slurp("m.sig", &stock);
 		assert_string_equal(buf_str(&armor), buf_str(&stock));
-		spit("ours.sig", armor.data, armor.len, 0600);
+		spit("ours.sig", armor.data, armor.len);
 		assert_int_equal(sh("ssh-keygen -Y verify -f allowed -I gate@x -n git -s ours.sig "
 				    "<m >/dev/null"),
 				 0);
@@ -133,7 +92,7 @@ static void test_verify_and_every_flip(void **state)
 	const char *from, *to;
 
 	(void)state;
-	spit("m", "hello\n", 6, 0600);
+	spit("m", "hello\n", 6);
 	assert_int_equal(sh("rm -f m.sig; ssh-keygen -q -Y sign -f key -n git -O hashalg=sha256 m"),
 			 0);
 	slurp("m.sig", &stock);
@@ -179,7 +138,7 @@ static void test_other_key_types_are_named(void **state)
 	assert_int_equal(sshkey_parse(text.data, text.len, &key, &e), -ENOTSUP);
 	assert_non_null(strstr(e.text, "Ed25519"));
 	assert_int_equal(sshkey_parse("x", 1, &key, &e), -EBADMSG);
-	spit("m", "x", 1, 0600);
+	spit("m", "x", 1);
 	assert_int_equal(sh("rm -f m.sig; ssh-keygen -q -Y sign -f rsa -n git m 2>/dev/null"), 0);
 	slurp("m.sig", &sig);
 	/* it signs all the same */
@@ -227,7 +186,7 @@ static void test_format_is_read_by_stock(void **state)
 	assert_int_equal(sshkey_format(key.seed, "made by us", &text), 0);
 	assert_int_equal(sshkey_parse(text.data, text.len, &again, &e), 0);
 	assert_memory_equal(&key, &again, sizeof(key));
-	spit("made", text.data, text.len, 0600);
+	spit("made", text.data, text.len);
 	assert_int_equal(sh("[ \"$(ssh-keygen -y -f made | cut -d' ' -f1,2)\" = "
 			    "\"$(cut -d' ' -f1,2 key.pub)\" ]"),
 			 0);
@@ -282,14 +241,14 @@ static void test_agent(void **state)
 		0);
 	public_blob("key.pub", &blob);
 	public_blob("rsa.pub", &rsa);
-	spit("m", "by agent", 8, 0600);
+	spit("m", "by agent", 8);
 	assert_int_equal(sshsig_sign_agent(path, &blob, "git", "by agent", 8, &armor, &e), 0);
-	spit("a.sig", armor.data, armor.len, 0600);
+	spit("a.sig", armor.data, armor.len);
 	assert_int_equal(
 		sh("ssh-keygen -Y verify -f allowed -I gate@x -n git -s a.sig <m >/dev/null"), 0);
 	armor.len = 0;
 	assert_int_equal(sshsig_sign_agent(path, &rsa, "git", "by agent", 8, &armor, &e), 0);
-	spit("r.sig", armor.data, armor.len, 0600);
+	spit("r.sig", armor.data, armor.len);
 	assert_int_equal(sh("printf 'r@x %s\\n' \"$(cut -d' ' -f1,2 rsa.pub)\" >ra; "
 			    "ssh-keygen -Y verify -f ra -I r@x -n git -s r.sig <m >/dev/null"),
 			 0);

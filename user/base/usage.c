@@ -45,6 +45,14 @@ void usage_error(const struct argp_state *state, const char *fmt, ...)
 	exit(USAGE_EXIT);
 }
 
+error_t usage_take_one(const struct argp_state *state, const char *what, char *arg, const char **at)
+{
+	if (*at)
+		usage_error(state, "one %s at a time", what);
+	*at = arg;
+	return 0;
+}
+
 /* The option of this name, or the only one that it begins; *ret_count says of how many. */
 static const struct argp_option *find_long(const struct argp *argp, const char *name, size_t len,
 					   unsigned int *ret_count)

@@ -20,4 +20,9 @@ void usage_parse(const struct argp *argp, int argc, char **argv, unsigned int fl
 void usage_error(const struct argp_state *state, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3), noreturn));
 
+/* Takes an argument of which there is one; `what` is its name in a message.
+ * Returns: 0; a second one ends the program. Borrows: arg, in *at. */
+error_t usage_take_one(const struct argp_state *state, const char *what, char *arg,
+		       const char **at);
+
 #endif

@@ -77,20 +77,26 @@ struct weir_run *kern_run(struct kern *k, uint32_t slot)
 	return &k->state->runs[slot];
 }
 
-static bool is_there(const struct kern *k, const char *part, const char *name)
+static bool is_there(const char *dir, const char *part, const char *name)
 {
-	char path[256];
+	char path[512];
 	struct stat st;
 
-	snprintf(path, sizeof(path), "%s/%s%s", k->pins, part, name);
+	snprintf(path, sizeof(path), "%s/%s%s", dir, part, name);
 	return stat(path, &st) == 0;
+}
+
+/* Was all of a build pinned? One that can't be read may be in use by a program of its own. */
+static bool is_whole(const char *dir)
+{
+	return is_there(dir, "complete", "");
 }
 
 /* What is attached is what is pinned. */
 void pins_coverage(struct kern *k)
 {
 	for (unsigned int i = 0; i < WEIR_HOOK_COUNT; i++) {
-		if (!is_there(k, "links/", names_hook(i))) {
+		if (!is_there(k->pins, "links/", names_hook(i))) {
 			k->hooks[i].source = KERN_SOURCE_MISSING;
 			continue;
 		}
@@ -113,7 +119,7 @@ int pins_finish(struct kern *k, struct weir_err *e)
 	for (unsigned int i = 0; i < WEIR_HOOK_COUNT; i++) {
 		bool absent = k->hooks[i].source == KERN_SOURCE_ABSENT;
 
-		if (is_there(k, "links/", names_hook(i)))
+		if (is_there(k->pins, "links/", names_hook(i)))
 			continue;
 		snprintf(path, sizeof(path), "%s/%s-%s", k->pins, absent ? "absent" : "left",
 			 names_hook(i));
@@ -130,7 +136,7 @@ void pins_recall(struct kern *k)
 {
 	for (unsigned int i = 0; i < WEIR_HOOK_COUNT; i++)
 		if (k->hooks[i].source == KERN_SOURCE_MISSING &&
-		    is_there(k, "absent-", names_hook(i)))
+		    is_there(k->pins, "absent-", names_hook(i)))
 			k->hooks[i].source = KERN_SOURCE_ABSENT;
 }
 
@@ -141,16 +147,16 @@ static int gone(const struct kern *k, const char *part, const char *name, struct
 
 int pins_check(const struct kern *k, struct weir_err *e)
 {
-	if (!is_there(k, "complete", ""))
+	if (!is_whole(k->pins))
 		return gone(k, "complete", "", e);
 	for (size_t i = 0; i < ARRAY_SIZE(pins); i++)
-		if (!is_there(k, pins[i].name, ""))
+		if (!is_there(k->pins, pins[i].name, ""))
 			return gone(k, pins[i].name, "", e);
 	for (unsigned int i = 0; i < WEIR_HOOK_COUNT; i++) {
 		const char *hook = names_hook(i);
 
-		if (!is_there(k, "links/", hook) && !is_there(k, "absent-", hook) &&
-		    !is_there(k, "left-", hook))
+		if (!is_there(k->pins, "links/", hook) && !is_there(k->pins, "absent-", hook) &&
+		    !is_there(k->pins, "left-", hook))
 			return gone(k, "links/", hook, e);
 	}
 	return 0;
@@ -210,21 +216,12 @@ int pins_clear(const struct kern *k, const struct weir_err *why, struct weir_err
 			       "%s while a run is active: try again after its end (`weir recover` "
 			       "after a crash)",
 			       why->text);
-	if (used < 0 && is_there(k, "complete", ""))
+	if (used < 0 && is_whole(k->pins))
 		return err_set(e, -ENOENT,
 			       "%s, so that nobody can tell whether a run is active: when none is, "
 			       "`weir unload` clears up",
 			       why->text);
 	return root < 0 ? 0 : fsio_remove_tree(root, build, e);
-}
-
-/* Was all of a build pinned? One that can't be read may be in use by a program of its own. */
-static bool is_whole(const char *build)
-{
-	char path[400];
-
-	snprintf(path, sizeof(path), "%s/%s/complete", KERN_PIN_ROOT, build);
-	return access(path, F_OK) == 0;
 }
 
 /* Removes the pins of other builds; keep may be NULL. */
@@ -236,12 +233,14 @@ int pins_remove_others(const char *keep, struct weir_err *e)
 	if (!dir)
 		return errno == ENOENT ? 0 : err_errno(e, -errno, "%s", KERN_PIN_ROOT);
 	while ((entry = readdir(dir))) {
+		char path[sizeof(KERN_PIN_ROOT) + sizeof(entry->d_name)];
 		int err, used;
 
 		if (entry->d_name[0] == '.' || (keep && strcmp(entry->d_name, keep) == 0))
 			continue;
+		snprintf(path, sizeof(path), "%s/%s", KERN_PIN_ROOT, entry->d_name);
 		used = pins_in_use(entry->d_name);
-		if (keep && (used > 0 || (used < 0 && is_whole(entry->d_name))))
+		if (keep && (used > 0 || (used < 0 && is_whole(path))))
 			continue;
 		if (used > 0)
 			return err_set(e, -EBUSY,
