@@ -24,6 +24,7 @@
 #include "writeback/publish.h"
 #include "writeback/reader.h"
 #include "writeback/reason.h"
+#include "writeback/remote.h"
 #include "writeback/report.h"
 
 #define RESULT_MAX ((size_t)256 << 20)
@@ -226,6 +227,8 @@ static int keep_commit(const struct gate_config *c, void *arg, struct weir_err *
 		err = publish_recover(&p.repo, c, &ledger, e);
 	if (err < 0 || (peek(a, &s) == 0 && was_promoted(&p.repo, &s)))
 		return err;
+	if (remote_is_used(c) && remote_follow(c, &p.repo, false, e) < 0)
+		return e->err;
 	p.config = c;
 	p.ledger = &ledger;
 	memcpy(p.files, a->files, sizeof(p.files));

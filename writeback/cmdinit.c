@@ -27,6 +27,8 @@ struct args {
 	const char *agent;
 	const char *public_file;
 	const char *crosscheck;
+	const char *remote;
+	const char *remote_key;
 	bool add_ledger;
 	bool add_hooks;
 	bool no_hooks;
@@ -44,6 +46,8 @@ enum key {
 	KEY_CROSSCHECK,
 	KEY_ADD_LEDGER,
 	KEY_ADD_HOOKS,
+	KEY_REMOTE,
+	KEY_REMOTE_KEY,
 	KEY_NO_HOOKS,
 };
 
@@ -79,6 +83,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_ADD_LEDGER:
 		a->add_ledger = true;
+		return 0;
+	case KEY_REMOTE:
+		a->remote = arg;
+		return 0;
+	case KEY_REMOTE_KEY:
+		a->remote_key = arg;
 		return 0;
 	case KEY_ADD_HOOKS:
 		a->add_hooks = true;
@@ -145,6 +155,9 @@ static int fill(struct gate_config *c, struct args *a, struct weir_err *e)
 	c->email = a->email ? strdup(a->email) : TAKE_PTR(email);
 	c->agent = a->agent ? strdup(a->agent) : NULL;
 	c->crosscheck = strdup(a->crosscheck ? a->crosscheck : "stat");
+	c->mode = a->remote ? strdup("push") : NULL;
+	c->remote = a->remote ? strdup(a->remote) : NULL;
+	c->remote_key = a->remote_key ? strdup(a->remote_key) : NULL;
 	if (!c->repository)
 		return err_errno(e, -errno, "%s", a->repo);
 	if (a->refs.count == 0 && gate_texts_add(&a->refs, "refs/heads/main") < 0)
@@ -288,6 +301,9 @@ int command_init(int argc, char **argv)
 		{ "public", KEY_PUBLIC, "FILE", 0, "public key that the agent holds", 0 },
 		{ "add-ledger", KEY_ADD_LEDGER, NULL, 0,
 		  "only make the ledger of a gate that has none", 0 },
+		{ "remote", KEY_REMOTE, "URL", 0,
+		  "mode push: DIR is a copy, promotions go to this ssh URL or path", 0 },
+		{ "remote-key", KEY_REMOTE_KEY, "FILE", 0, "OpenSSH key for it, of the user", 0 },
 		{ "no-hooks", KEY_NO_HOOKS, NULL, 0,
 		  "leave the repository's hooks and settings alone", 0 },
 		{ "add-hooks", KEY_ADD_HOOKS, NULL, 0,

@@ -18,7 +18,9 @@
 #include "writeback/keeper.h"
 #include "writeback/nonce.h"
 #include "writeback/priv.h"
+#include "writeback/publish.h"
 #include "writeback/reason.h"
+#include "writeback/remote.h"
 
 #define POLICY_PATH ".weir/policy.yaml"
 
@@ -161,6 +163,22 @@ static int print_nonce(const struct repo *r, const struct nonce *n, struct weir_
 	return 0;
 }
 
+/* The copy of a repository elsewhere follows it first. */
+static int follow(const struct gate_config *c, const struct repo *r, struct weir_err *e)
+{
+	cleanup_gateledger struct gateledger ledger = { .log.dir = -1 };
+	cleanup_close int lock = -1;
+	int err;
+
+	if (!remote_is_used(c))
+		return 0;
+	lock = publish_lock(r, e);
+	err = lock < 0 ? lock : gateledger_open(c, r, &ledger, e);
+	if (err == 0)
+		err = publish_recover(r, c, &ledger, e);
+	return err < 0 ? err : remote_follow(c, r, false, e);
+}
+
 static int keep_nonce(const struct gate_config *c, void *arg, struct weir_err *e)
 {
 	cleanup_repo struct repo repo = { .fd = -1 };
@@ -173,6 +191,9 @@ static int keep_nonce(const struct gate_config *c, void *arg, struct weir_err *e
 		return err;
 	if (!gate_texts_have(&c->refs, a->ref))
 		return refuse(e, REASON_REF, "%s is no promotable ref", a->ref);
+	err = follow(c, &repo, e);
+	if (err < 0)
+		return err;
 	err = repo_read_ref(&repo, a->ref, &commit, e);
 	if (err == -ENOENT)
 		return refuse(e, REASON_REF, "%s has no %s yet: make its first commit first",

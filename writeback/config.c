@@ -43,6 +43,11 @@ static const struct member {
 	{ "ledger", SHAPE_TEXT, true, offsetof(struct gate_config, ledger) },
 	{ "ledger_key", SHAPE_TEXT, true, offsetof(struct gate_config, ledger_key) },
 	{ "break_glass", SHAPE_TEXT, false, offsetof(struct gate_config, break_glass) },
+	{ "mode", SHAPE_TEXT, false, offsetof(struct gate_config, mode) },
+	{ "remote", SHAPE_TEXT, false, offsetof(struct gate_config, remote) },
+	{ "remote_key", SHAPE_TEXT, false, offsetof(struct gate_config, remote_key) },
+	{ "remote_hosts", SHAPE_TEXT, false, offsetof(struct gate_config, remote_hosts) },
+	{ "ledgers", SHAPE_LIST, false, offsetof(struct gate_config, ledgers) },
 };
 
 static char **text_at(const struct gate_config *c, const struct member *m)
@@ -176,12 +181,30 @@ static int missing(const struct parse *p, const char *key)
 	return err_set(p->e, -EINVAL, "%s:1:1: key `%s` is missing", p->file, key);
 }
 
+/* git gets the remote as an argument, and a shell the two paths. */
+static int check_remote(const struct parse *p, const yaml_node_t *root)
+{
+	const struct gate_config *c = p->config;
+	bool push = c->mode && strcmp(c->mode, "push") == 0;
+
+	if (c->mode && !push && strcmp(c->mode, "direct") != 0)
+		return fail(p, root, "mode is direct or push");
+	if (push != (c->remote != NULL))
+		return fail(p, root, "mode push and remote go together");
+	if (c->remote && c->remote[0] != '/' && strncmp(c->remote, "ssh://", 6) != 0)
+		return fail(p, root, "remote is an absolute path or ssh://USER@HOST/PATH");
+	if ((c->remote_key && strchr(c->remote_key, '\'')) ||
+	    (c->remote_hosts && strchr(c->remote_hosts, '\'')))
+		return fail(p, root, "remote_key and remote_hosts can't have quotes");
+	return 0;
+}
+
 static int check_values(const struct parse *p, const yaml_node_t *root)
 {
 	const struct gate_config *c = p->config;
-	const char *const paths[] = { c->repository, c->key,	     c->agent,
-				      c->signers,    c->signer_root, c->revoked,
-				      c->ledger,     c->ledger_key,  c->break_glass };
+	const char *const paths[] = { c->repository,  c->key,	     c->agent,	     c->signers,
+				      c->signer_root, c->revoked,    c->ledger,	     c->ledger_key,
+				      c->break_glass, c->remote_key, c->remote_hosts };
 	unsigned char id[16];
 
 	for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
@@ -216,7 +239,7 @@ static int check_values(const struct parse *p, const yaml_node_t *root)
 	if (c->crosscheck && strcmp(c->crosscheck, "stat") != 0 &&
 	    strcmp(c->crosscheck, "full") != 0)
 		return fail(p, root, "crosscheck is stat or full");
-	return 0;
+	return check_remote(p, root);
 }
 
 static int read_document(const struct parse *p)

@@ -25,6 +25,13 @@
  *   break_glass: /etc/weir/break_glass  optional: allowed_signers of those of whom two may push
  *                                      what no gate promoted (writeback/glass.h)
  *
+ *   mode: direct                       or push: repository is a copy, the trusted one is remote
+ *   remote: ssh://weir@host/srv/x.git  or an absolute path; with mode push (writeback/remote.h)
+ *   remote_key: /etc/weir/keys/push    optional: OpenSSH key for ssh, of user
+ *   remote_hosts: /etc/weir/known_hosts  optional: host keys of the remote
+ *   ledgers: [NAME+ID+BASE64]          public keys of other gates' ledgers, whose promotions may
+ *                                      be pushed here (writeback/receive.h)
+ *
  * Unknown keys, missing keys and other types are errors, as FILE:LINE:COLUMN.
  */
 #ifndef WEIR_WRITEBACK_CONFIG_H
@@ -49,6 +56,7 @@
 #define GATE_LEDGER_KEY GATE_KEYS "/ledger"
 #define GATE_LEDGER_PUBLIC GATE_ETC "/ledger.vkey" /* key text of writeback/note.h */
 #define GATE_BREAK_GLASS GATE_ETC "/break_glass"
+#define GATE_KNOWN_HOSTS GATE_ETC "/known_hosts"
 #define GATE_PEM GATE_ETC "/gate.pem" /* the gate's public key, for openssl */
 #define GATE_CONFIG_MAX ((size_t)1 << 20)
 #define GATE_SCHEMA "weir.gate/1"
@@ -77,6 +85,11 @@ struct gate_config {
 	char *ledger;
 	char *ledger_key;
 	char *break_glass;
+	char *mode; /* NULL: direct */
+	char *remote;
+	char *remote_key;
+	char *remote_hosts;
+	struct gate_texts ledgers;
 	uid_t uid; /* of user */
 	gid_t gid;
 };

@@ -18,6 +18,9 @@
  * commit of the record ref, journal, renamed -> nonce used -> journal, locks, quarantine
  * removed. What fails before the branch was renamed: ledger: aborted.
  *
+ * In mode push (writeback/remote.h) the push stands before the renames of the refs, and another
+ * one after `done`; -EAGAIN from either leaves the journal as after a crash.
+ *
  * After a crash the next gate on this repository, before anything else: without a journal it
  * removes quarantines; with "lock" it gives the locks up: old state, and the ledger says
  * aborted if it had the intent; with "ready" everything is durable, so it completes: new state

@@ -103,6 +103,8 @@
 	  "two people of gate.yaml's break_glass push it: push --signed -o reason=TEXT") \
 	X(BREAK_GLASS_WAITS, "break-glass-waits", \
 	  "let another person push the same within an hour") \
+	X(PUSH, "push", "see what the remote's hooks say; nothing has changed there") \
+	X(REMOTE, "remote", "find out by whom; then mend the remote or the gate's copy") \
 	X(UNREACHABLE, "unreachable-objects", "push with stock git, which sends no others") \
 	X(ORDER, "order", "this is a defect of weir-gate; report it") \
 	X(AUDIT, "audit", "find out who wrote there; trust nothing after the first of them") \

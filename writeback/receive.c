@@ -180,16 +180,41 @@ static int check_name(const struct receive *r, const struct receive_update *u, s
 	return 0;
 }
 
+/* Tries the ledger of another gate. Returns: as receive_verify. */
+static int verify_other(struct receive *r, const char *key, const git_oid *commit, bool reached,
+			struct verify *v, struct weir_err *e)
+{
+	int err = note_key_parse(key, &r->other);
+
+	if (err < 0)
+		return err_set(e, -EINVAL, "ledgers: %s is no public key of a ledger", key);
+	*e = (struct weir_err){ 0 };
+	verify_done(v);
+	*v = (struct verify){ .repo = &r->repo,
+			      .signers = buf_str(&r->signers),
+			      .ledger_key = &r->other,
+			      .commit = *commit,
+			      .reached = reached,
+			      .pushed = true };
+	return verify_run(v, e);
+}
+
 int receive_verify(struct receive *r, const git_oid *commit, bool reached, struct verify *v,
 		   struct weir_err *e)
 {
+	const struct gate_texts *others = &r->config->ledgers;
+	int err;
+
 	*v = (struct verify){ .repo = &r->repo,
 			      .signers = buf_str(&r->signers),
 			      .ledger_key = &r->key,
 			      .ledger = &r->ledger,
 			      .commit = *commit,
 			      .reached = reached };
-	return verify_run(v, e);
+	err = verify_run(v, e);
+	for (size_t i = 0; err < 0 && v->checked <= VERIFY_CHECKPOINT && i < others->count; i++)
+		err = verify_other(r, others->items[i], commit, reached, v, e);
+	return err;
 }
 
 /* Attested, and for this branch. */

@@ -18,6 +18,9 @@
  *            verify accepts and that a branch reaches
  *   objects  of a push: each that is new is reached from the new tips
  *
+ * What other gates push (writeback/remote.h) has the proof of their ledger's intent; its `done`
+ * follows. gate.yaml's `ledgers` has their keys, its signers theirs.
+ *
  * Two people whom gate.yaml lists may let in commits that no gate promoted: writeback/glass.h.
  *
  * A branch that is not there yet takes anything while nothing was ever promoted: the history from
@@ -60,6 +63,7 @@ struct receive {
 	git_odb *kept;	  /* all others */
 	struct buf signers;
 	struct note_key key;
+	struct note_key other; /* of another gate's ledger, while it is tried */
 	struct ledger ledger;
 	struct oidset *good; /* commits that were found attested */
 };

@@ -33,6 +33,9 @@ static const struct {
 	{ "done", offsetof(struct record, done), false },
 	{ "done.tlog-proof", offsetof(struct record, proof), false },
 	{ "done.consistency", offsetof(struct record, consistency), false },
+	{ "intent", offsetof(struct record, intent), false },
+	{ "intent.tlog-proof", offsetof(struct record, intent_proof), false },
+	{ "intent.consistency", offsetof(struct record, intent_consistency), false },
 };
 
 static struct buf *buf_at(struct record *r, size_t file)

@@ -12,6 +12,8 @@
  *                                  each text (writeback/approval.h) and its armored signature
  *     AA/COMMIT/exceptions         those that were used, in the same way: each text
  *                                  (writeback/exception.h) and its armored signatures
+ *     AA/COMMIT/intent, intent.tlog-proof, intent.consistency
+ *                                  as the next three, of what goes to a remote (writeback/remote.h)
  *     AA/COMMIT/done               the ledger's entry of that name (writeback/ledgerentry.h)
  *     AA/COMMIT/done.tlog-proof    that it is in the ledger         (writeback/tlog.h)
  *     AA/COMMIT/done.consistency   that this ledger goes on from the one that the commit names
@@ -41,6 +43,10 @@ struct record {
 	struct buf done;
 	struct buf proof;
 	struct buf consistency;
+	/* of what was pushed elsewhere */
+	struct buf intent;
+	struct buf intent_proof;
+	struct buf intent_consistency;
 };
 
 void record_done(struct record *r);

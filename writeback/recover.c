@@ -12,6 +12,7 @@
 #include "writeback/journal.h"
 #include "writeback/publish.h"
 #include "writeback/record.h"
+#include "writeback/remote.h"
 
 static int make_dir(const struct repo *r, const char *path, struct weir_err *e)
 {
@@ -127,9 +128,11 @@ static int complete(const struct repo *r, const struct gate_config *c, struct ga
 	const struct reflock *branch = &j->refs[JOURNAL_REFS - 1];
 	struct nonce n = { 0 };
 	git_oid now;
-	int err = read_branch(r, branch, &now, e);
+	int err = remote_is_used(c) ? remote_follow(c, r, true, e) : 0;
 	int reaches;
 
+	if (err == 0)
+		err = read_branch(r, branch, &now, e);
 	if (err < 0)
 		return err;
 	reaches = git_oid_is_zero(&now) ? 0 : repo_reaches(r, &now, &branch->new_id, e);
@@ -138,7 +141,12 @@ static int complete(const struct repo *r, const struct gate_config *c, struct ga
 	if (!reaches) {
 		if (!git_oid_equal(&now, &branch->old))
 			return give_up(g, j, e);
-		err = redo(r, j, e);
+		if (remote_is_used(c))
+			err = remote_push(c, r, j->refs, JOURNAL_REFS, e);
+		if (err == -EPERM)
+			return give_up(g, j, e);
+		if (err == 0)
+			err = redo(r, j, e);
 		if (err < 0)
 			return err;
 	}
@@ -157,12 +165,27 @@ static int complete(const struct repo *r, const struct gate_config *c, struct ga
 	return err;
 }
 
+/* A lock that was taken outside of a publication. */
+static int clean_other(const struct repo *r, const struct gate_config *c, struct weir_err *e)
+{
+	int err = reflock_clean_file(r, RECORD_REF, REFLOCK_OTHER, e);
+
+	for (size_t i = 0; err == 0 && i < c->refs.count; i++)
+		err = reflock_clean_file(r, c->refs.items[i], REFLOCK_OTHER, e);
+	if (err == 0)
+		unlinkat(r->fd, "weir/lock-2", 0);
+	return err;
+}
+
 int publish_recover(const struct repo *r, const struct gate_config *c, struct gateledger *g,
 		    struct weir_err *e)
 {
 	cleanup_journal struct journal j = { 0 };
-	int err = journal_read(r, &j, e);
+	int err = clean_other(r, c, e);
 
+	if (err < 0)
+		return err;
+	err = journal_read(r, &j, e);
 	if (err < 0 && err != -ENOENT)
 		return err;
 	if (err == 0) {
@@ -175,9 +198,6 @@ int publish_recover(const struct repo *r, const struct gate_config *c, struct ga
 		if (err < 0)
 			return err;
 	}
-	err = reflock_clean_file(r, RECORD_REF, REFLOCK_OTHER, e);
-	if (err < 0)
-		return err;
 	record_clean(r);
 	unlinkat(r->fd, "weir/lock-0", 0);
 	unlinkat(r->fd, "weir/lock-1", 0);

@@ -180,14 +180,10 @@ int reflock_clean_file(const struct repo *r, const char *ref, unsigned int numbe
 	struct reflock l = { .ref = (char *)(uintptr_t)ref };
 	char file[32];
 	struct stat st;
-	int err;
 
 	snprintf(file, sizeof(file), "weir/lock-%u", number);
 	if (fstatat(r->fd, file, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return errno == ENOENT ? 0 : err_errno(e, -errno, "%s/%s", r->path, file);
 	l.ino = st.st_ino;
-	err = reflock_clean(r, &l, e);
-	if (err == 0 && unlinkat(r->fd, file, 0) < 0)
-		err = err_errno(e, -errno, "%s/%s", r->path, file);
-	return err;
+	return reflock_clean(r, &l, e);
 }

@@ -44,7 +44,7 @@ int reflock_publish(const struct repo *r, struct reflock *l, struct weir_err *e)
 /* Gives the lock up, and removes the prepared file. Safe at any time. */
 void reflock_drop(const struct repo *r, struct reflock *l);
 
-/* After a crash: removes REF.lock if it is the prepared file of this number, and that file.
+/* After a crash: removes REF.lock if it is the prepared file of this number, which stays.
  * Returns: 0 or a negative errno. Borrows: ref. */
 int reflock_clean_file(const struct repo *r, const char *ref, unsigned int number,
 		       struct weir_err *e);

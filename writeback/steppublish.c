@@ -12,6 +12,7 @@
 #include "writeback/publish.h"
 #include "writeback/reason.h"
 #include "writeback/record.h"
+#include "writeback/remote.h"
 
 /* The bytes on disk must still be those that were hashed on the way in. */
 static int check_pack(const struct promotion *p, struct weir_err *e)
@@ -39,8 +40,19 @@ static int rename_pack(const struct promotion *p, const char *from, const char *
 	return 0;
 }
 
-static int write_record(const struct promotion *p, const git_oid *tip, git_oid *ret_tip,
+/* The other side sees the record before the ledger says done: it gets the intent. */
+static int prove_intent(const struct promotion *p, uint64_t intent, struct buf proofs[3],
 			struct weir_err *e)
+{
+	int err = ledger_read(&p->ledger->log, intent, &proofs[0], e);
+
+	if (err == 0)
+		err = ledger_prove(&p->ledger->log, intent, &proofs[1], e);
+	return err < 0 ? err : ledger_prove_prefix(&p->ledger->log, intent, &proofs[2], e);
+}
+
+static int write_record(const struct promotion *p, const git_oid *tip, const struct buf proofs[3],
+			git_oid *ret_tip, struct weir_err *e)
 {
 	struct record_write w = { .commit = p->commit,
 				  .tip = *tip,
@@ -61,12 +73,18 @@ static int write_record(const struct promotion *p, const git_oid *tip, git_oid *
 		record_add(&w, attest_file(kind), &p->attestations.envelopes[kind]);
 	record_add(&w, ATTEST_READS, &p->attestations.reads);
 	record_add(&w, ATTEST_LINK, &p->attestations.link);
+	if (proofs[0].len > 0) {
+		record_add(&w, "intent", &proofs[0]);
+		record_add(&w, "intent.tlog-proof", &proofs[1]);
+		record_add(&w, "intent.consistency", &proofs[2]);
+	}
 	return record_write(&p->repo, &w, ret_tip, e);
 }
 
-static int publish_objects(struct promotion *p, const git_oid *record_tip, git_oid *ret_tip,
-			   struct weir_err *e)
+static int publish_objects(struct promotion *p, const git_oid *record_tip, uint64_t intent,
+			   git_oid *ret_tip, struct weir_err *e)
 {
+	struct buf proofs[3] = { { 0 } };
 	cleanup_close int dir = -1;
 	int err = 0;
 
@@ -84,7 +102,13 @@ static int publish_objects(struct promotion *p, const git_oid *record_tip, git_o
 	}
 	if (!repo_has(&p->repo, &p->tree))
 		return err_set(e, -EIO, "the new tree is not in the repository after publishing");
-	return write_record(p, record_tip, ret_tip, e);
+	if (remote_is_used(p->config))
+		err = prove_intent(p, intent, proofs, e);
+	if (err == 0)
+		err = write_record(p, record_tip, proofs, ret_tip, e);
+	for (size_t i = 0; i < ARRAY_SIZE(proofs); i++)
+		buf_done(&proofs[i]);
+	return err;
 }
 
 static int fill_journal(const struct promotion *p, struct journal *j, struct weir_err *e)
@@ -147,7 +171,7 @@ static int publish(struct promotion *p, struct journal *j, struct weir_err *e)
 	if (err == 0)
 		err = add_intent(p, e);
 	if (err == 0)
-		err = publish_objects(p, &record->old, &record->new_id, e);
+		err = publish_objects(p, &record->old, j->intent, &record->new_id, e);
 	if (err == 0)
 		err = reflock_prepare(&p->repo, record, 0, e);
 	if (err < 0)
@@ -156,6 +180,8 @@ static int publish(struct promotion *p, struct journal *j, struct weir_err *e)
 	err = journal_write(&p->repo, j, e);
 	if (err == 0)
 		err = reflock_take(&p->repo, record, e);
+	if (err == 0 && remote_is_used(p->config))
+		err = remote_push(p->config, &p->repo, j->refs, JOURNAL_REFS, e);
 	if (err == 0)
 		err = reflock_publish(&p->repo, record, e);
 	if (err == 0)
@@ -216,6 +242,8 @@ int publish_end(const struct repo *r, const struct gate_config *c, struct gatele
 		err = reflock_take(r, record, e);
 	if (err == 0)
 		err = reflock_publish(r, record, e);
+	if (err == 0 && remote_is_used(c))
+		err = remote_push(c, r, record, 1, e);
 	reflock_drop(r, record);
 	return err;
 }
@@ -259,8 +287,8 @@ int step_publish(struct promotion *p, enum gate_answer *ret_answer, struct weir_
 	for (unsigned int i = 0; i < JOURNAL_REFS; i++)
 		reflock_drop(&p->repo, &j.refs[i]);
 	if (err < 0) {
-		/* no later gate may move the branch for a failed one */
-		if (!swapped)
+		/* no later gate may move the branch for a failed one, unless nobody knows */
+		if (!swapped && err != -EAGAIN)
 			abort_intent(p, &j, e);
 		return err;
 	}
@@ -269,5 +297,9 @@ int step_publish(struct promotion *p, enum gate_answer *ret_answer, struct weir_
 		err = use_nonce(p, &j, e);
 	if (err == 0)
 		err = journal_remove(&p->repo, e);
-	return err < 0 ? err_wrap(e, "the promotion is published, but its bookkeeping failed") : 0;
+	if (err == 0)
+		return 0;
+	/* no refusal: the branch has moved */
+	e->exit_code = GATE_EXIT_FAILED;
+	return err_wrap(e, "the promotion is published, but its bookkeeping failed");
 }

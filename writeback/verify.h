@@ -57,6 +57,7 @@ struct verify {
 	struct ledger *ledger; /* NULL: only what the record has */
 	bool deep;	       /* check the last link, too */
 	bool reached;	       /* the caller came from the branch */
+	bool pushed;	       /* on its way: the ledger's intent stands for its done */
 	git_oid commit;
 	/* found on the way */
 	struct buf raw;

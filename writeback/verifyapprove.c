@@ -8,12 +8,14 @@
 #include "user/base/cleanup.h"
 #include "writeback/approve.h"
 #include "writeback/ledgerentry.h"
+#include "writeback/verifyledger.h"
 
 /* When it was published, by the ledger; the entry's proof is checked by a later link. */
 static int read_time(const struct verify *v, int64_t *ret_time, struct weir_err *e)
 {
 	cleanup_ledger_entry struct ledger_entry n = { 0 };
-	int err = ledger_entry_parse(buf_str(&v->record.done), v->record.done.len, &n, e);
+	const struct buf *entry = verifyledger_of(v).entry;
+	int err = ledger_entry_parse(buf_str(entry), entry->len, &n, e);
 
 	*ret_time = n.time;
 	return err;

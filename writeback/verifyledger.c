@@ -7,16 +7,26 @@
 #include "user/base/cleanup.h"
 #include "writeback/ledgerentry.h"
 
-int verifyledger_checkpoint(struct verify *v, struct weir_err *e)
+struct verifyledger_view verifyledger_of(const struct verify *v)
 {
 	const struct record *r = &v->record;
+
+	if (v->pushed && r->done.len == 0)
+		return (struct verifyledger_view){ &r->intent, &r->intent_proof,
+						   &r->intent_consistency, true };
+	return (struct verifyledger_view){ &r->done, &r->proof, &r->consistency, false };
+}
+
+int verifyledger_checkpoint(struct verify *v, struct weir_err *e)
+{
+	const struct verifyledger_view r = verifyledger_of(v);
 	struct weir_err cause = { 0 };
 
-	if (r->done.len == 0 || r->proof.len == 0)
+	if (r.entry->len == 0 || r.proof->len == 0)
 		return verify_fail(VERIFY_CHECKPOINT, e,
 				   "the record has no entry of the ledger: the promotion was not "
 				   "completed");
-	if (tlog_proof_parse(v->ledger_key, r->proof.data, r->proof.len, &v->proof, &cause) < 0)
+	if (tlog_proof_parse(v->ledger_key, r.proof->data, r.proof->len, &v->proof, &cause) < 0)
 		return verify_fail(VERIFY_CHECKPOINT, e, cause.text);
 	return 0;
 }
@@ -25,7 +35,8 @@ int verifyledger_inclusion(struct verify *v, struct weir_err *e)
 {
 	const struct tlog_proof *p = &v->proof;
 	struct merkle_hash leaf;
-	int err = merkle_leaf(v->record.done.data, v->record.done.len, &leaf);
+	const struct buf *entry = verifyledger_of(v).entry;
+	int err = merkle_leaf(entry->data, entry->len, &leaf);
 
 	if (err == 0)
 		err = merkle_check_inclusion(&leaf, p->index, p->checkpoint.size, &p->path,
@@ -39,11 +50,12 @@ int verifyledger_entry(struct verify *v, struct weir_err *e)
 	cleanup_buf struct buf promotion = { 0 };
 	cleanup_buf struct buf ref = { 0 };
 	struct weir_err cause = { 0 };
+	const struct verifyledger_view r = verifyledger_of(v);
 	char hex[OID_HEX], bundle[DIGEST_HEX];
 
-	if (ledger_entry_parse(v->record.done.data, v->record.done.len, &n, &cause) < 0)
+	if (ledger_entry_parse(r.entry->data, r.entry->len, &n, &cause) < 0)
 		return verify_fail(VERIFY_LEDGER, e, cause.text);
-	if (n.kind != LEDGER_DONE)
+	if (n.kind != (r.intent ? LEDGER_INTENT : LEDGER_DONE))
 		return verify_fail(VERIFY_LEDGER, e, "the ledger does not say done");
 	git_oid_tostr(hex, sizeof(hex), &v->commit);
 	if (strcmp(n.commit, hex) != 0)
@@ -56,9 +68,9 @@ int verifyledger_entry(struct verify *v, struct weir_err *e)
 		return verify_fail(VERIFY_LEDGER, e, "the entry is about another branch");
 	if (attest_bundle_hash(&v->attestations, bundle) < 0 || strcmp(n.attestations, bundle) != 0)
 		return verify_fail(VERIFY_LEDGER, e, "the entry is about other attestations");
-	if ((uint64_t)n.intent + 1 != v->proof.index)
+	v->intent = r.intent ? v->proof.index : (uint64_t)n.intent;
+	if (!r.intent && v->intent + 1 != v->proof.index)
 		return verify_fail(VERIFY_LEDGER, e, "the entry does not follow its intent");
-	v->intent = (uint64_t)n.intent;
 	return 0;
 }
 
@@ -100,7 +112,7 @@ static int check_whole(const struct verify *v, struct weir_err *e)
 
 int verifyledger_history(struct verify *v, struct weir_err *e)
 {
-	const struct buf *text = &v->record.consistency;
+	const struct buf *text = verifyledger_of(v).consistency;
 	const struct tlog_checkpoint *now = &v->proof.checkpoint;
 	struct tlog_checkpoint old;
 	struct merkle_path path;
