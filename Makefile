@@ -79,21 +79,28 @@ $(O)/check-deps.stamp: Makefile $(O)/deps.stamp
 	@tests/vm/hostdeps
 	@touch $@
 
+# All programs whole, for any kernel; and split from the steps that they share.
 # DWARF goes, BTF stays.
-$(O)/weir.bpf.o: bpf/weir.bpf.c | $(O)/deps.stamp
+BPF_OBJECTS := $(O)/weir.bpf.o $(O)/split.bpf.o
+$(O)/split.bpf.o: BPF_CFLAGS += -DWEIR_STUBS
+$(BPF_OBJECTS): bpf/weir.bpf.c | $(O)/deps.stamp
 	$(CLANG) $(BPF_CFLAGS) -MMD -MP -c $< -o $@
 	$(LLVM_STRIP) -g $@
 
-$(O)/weir.skel.h: $(O)/weir.bpf.o
-	$(BPFTOOL) gen skeleton $< name weir_bpf > $@
+$(O)/%.skel.h: $(O)/%.bpf.o
+	$(BPFTOOL) gen skeleton $< name $*_bpf > $@
+
+# Names the pins: a run need not hash the objects.
+$(O)/objects_digest.h: $(BPF_OBJECTS)
+	cat $^ | sha256sum | sed 's/\([0-9a-f]*\).*/#define OBJECTS_DIGEST "\1"/' > $@
 
 $(O)/obj/%.o: %.c | $(O)/deps.stamp
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
 
-# The skeleton is the one header that is made; its own warnings are not ours.
-$(O)/obj/user/kern/load.o: $(O)/weir.skel.h
-$(O)/obj/user/kern/load.o: ALL_CFLAGS += -Wno-shadow -I$(O)
+# The skeletons are the headers that are made; their own warnings are not ours.
+$(O)/obj/user/kern/objects.o: $(BPF_OBJECTS:.bpf.o=.skel.h) $(O)/objects_digest.h
+$(O)/obj/user/kern/objects.o: ALL_CFLAGS += -Wno-shadow -I$(O)
 
 $(O)/weir: $(WEIR_OBJ) $(COMMON_OBJ)
 	$(CC) $(LDFLAGS) -o $@ $^ $(WEIR_LIBS)

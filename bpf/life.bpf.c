@@ -30,6 +30,7 @@ int BPF_PROG(weir_task_newtask, struct task_struct *task, u64 clone_flags)
 {
 	struct weir_task *entry = weir_task_of(task);
 	struct weir_run *run = run_of(entry, WEIR_HOOK_TASK_NEWTASK);
+	struct weir_task *parent = weir_member();
 	struct weir_scratch_buf *buf;
 
 	if (!run || !entry)
@@ -40,7 +41,7 @@ int BPF_PROG(weir_task_newtask, struct task_struct *task, u64 clone_flags)
 		weir_lost(run, WEIR_HOOK_TASK_NEWTASK, WEIR_TROUBLE_SCRATCH);
 		return 0;
 	}
-	weir_put_head(&buf->head, WEIR_RECORD_FORK, entry->slot, weir_member());
+	weir_put_head(&buf->head, WEIR_RECORD_FORK, entry->slot, parent ? parent->ns_tgid : 0);
 	task = WEIR_PLAIN(task_struct, task);
 	buf->fork.child_tgid = task->tgid;
 	buf->fork.child_pid = task->pid;
@@ -86,7 +87,7 @@ int BPF_PROG(weir_process_exec, struct task_struct *task, pid_t old_pid, struct 
 		weir_lost(run, WEIR_HOOK_PROCESS_EXEC, WEIR_TROUBLE_SCRATCH);
 		return 0;
 	}
-	weir_put_head(&buf->head, WEIR_RECORD_EXEC, entry->slot, entry);
+	weir_put_head(&buf->head, WEIR_RECORD_EXEC, entry->slot, entry->ns_tgid);
 	weir_put_object(&buf->exec.exe, dentry->d_inode, dentry->d_sb);
 	buf->offset = sizeof(struct weir_execev);
 	buf->flags = 0;
@@ -106,7 +107,7 @@ static __always_inline void emit_exit(struct weir_run *run, struct weir_task *en
 		weir_lost(run, WEIR_HOOK_PROCESS_EXIT, WEIR_TROUBLE_SCRATCH);
 		return;
 	}
-	weir_put_head(&buf->head, WEIR_RECORD_EXIT, entry->slot, entry);
+	weir_put_head(&buf->head, WEIR_RECORD_EXIT, entry->slot, entry->ns_tgid);
 	buf->exit.code = code;
 	buf->exit.pad = 0;
 	weir_submit(buf, run, WEIR_HOOK_PROCESS_EXIT, sizeof(struct weir_exitev), false);

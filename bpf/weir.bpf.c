@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* All programs as one unit: libbpf 1.1 can't link objects that call kernel functions. */
+/* All programs as one unit: libbpf 1.1 can't link objects that call kernel functions. With
+ * WEIR_STUBS, the steps that almost all of them take are programs of their own; they come last,
+ * because they are loaded as parts of the others. */
 #include "bpf/kinds.bpf.c"
 #include "bpf/names.bpf.c"
 
@@ -12,5 +14,11 @@
 #include "bpf/life.bpf.c"
 #include "bpf/name.bpf.c"
 #include "bpf/task.bpf.c"
+
+#ifdef WEIR_STUBS
+#include "bpf/stubs.bpf.c"
+
+#include "bpf/steps.bpf.c"
+#endif
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -109,6 +109,14 @@ static __always_inline __u64 weir_ctime(struct inode *inode)
 /* 6.2 and later trust some pointers more than others, and search all of the kernel's types for
  * each field that is read through a trusted one: 2 million instructions a time before 6.19.
  * Nothing here needs the trust, so arguments of hooks are taken as what 6.1 knew. */
+#ifdef WEIR_STUBS
+extern void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __ksym;
+
+static __always_inline void *weir_plain(const void *object, __u32 type)
+{
+	return bpf_rdonly_cast(object, type);
+}
+#else
 enum special_kfunc_type___weir {
 	KF_bpf_rdonly_cast___weir,
 };
@@ -120,6 +128,7 @@ static __always_inline void *weir_plain(const void *object, __u32 type)
 		return bpf_rdonly_cast(object, type);
 	return (void *)object;
 }
+#endif
 #define WEIR_PLAIN(type, object) \
 	((struct type *)weir_plain(object, bpf_core_type_id_kernel(struct type)))
 

@@ -17,6 +17,9 @@
 #include "bpf/lib/record.bpf.h"
 #include "bpf/lib/walk.bpf.h"
 
+/* weir_work.role of whoever is no member */
+#define WEIR_OUTSIDER WEIR_ROLE_NONE
+
 /* What is known so far. Lies in a map, where the verifier does not follow its values: in the
  * entry of the member that acts (only the task itself gets there), else on a claimed desk. */
 struct weir_work {
@@ -28,6 +31,8 @@ struct weir_work {
 	__u32 existed;	       /* a creation is taken back with this open */
 	__u32 rooted;	       /* default rights apply where no rule does */
 	__u32 control;	       /* WHERE_ABOVE as well if a directory or a link comes or goes */
+	__u32 role;	       /* of the member that acts, or WEIR_OUTSIDER */
+	__u32 bad;	       /* what the record says when a right is missing */
 } __attribute__((aligned(8))); /* set to zero in words */
 _Static_assert(sizeof(struct weir_work) <= 8 * WEIR_WORK_WORDS, "work fits into an entry");
 
@@ -94,6 +99,8 @@ static __always_inline void weir_begin_member(struct weir_ask *ask, void *work, 
 {
 	weir_begin(ask, work, hook, op);
 	ask->work->slot = ask->work->note.slot = ask->member->slot;
+	ask->work->note.ns_tgid = ask->member->ns_tgid;
+	ask->work->role = ask->member->role;
 	ask->work->mutations = WEIR_RIGHTS_MUTATE | WEIR_RIGHT_DEVICE;
 }
 
@@ -133,6 +140,17 @@ static __always_inline bool weir_enter(struct weir_ask *ask, __u16 hook, __u16 o
 		return false;
 	weir_begin_member(ask, ask->member->work, hook, op);
 	return true;
+}
+
+/* May the operation be somebody's business? Quick, and certain only when it says no. */
+static __always_inline bool weir_concerns(struct dentry *place)
+{
+	struct weir_host *host = &weir_state->host;
+
+	if (host->runs == 0)
+		return false;
+	return weir_is_crowded(bpf_get_current_task()) ||
+	       (host->watched && weir_dev_watched(host, place->d_sb->s_dev));
 }
 
 /* The same for hooks that can be called from an interrupt: the member may be in the middle of
@@ -202,15 +220,17 @@ static __always_inline __u16 weir_kind_at(struct weir_where *where, __u32 magic,
 }
 
 /* Default rights, for objects on file systems that were there when the run started. */
-static __always_inline __u32 weir_default_rights(struct weir_ask *ask, struct weir_where *where)
+static __always_inline __u32 weir_default_rights(struct weir_work *work)
 {
+	struct weir_where *where = &work->where;
 	struct weir_sbkey key = { .dev = where->dev, .slot = where->slot };
+	struct weir_run *run = weir_run_of(work->slot);
 
-	if (!ask->work->rooted || (where->flags & (WHERE_DISCONNECTED | WHERE_TOO_DEEP)))
+	if (!run || !work->rooted || (where->flags & (WHERE_DISCONNECTED | WHERE_TOO_DEEP)))
 		return 0;
 	if (!bpf_map_lookup_elem(&weir_supers, &key))
 		return 0;
-	return ask->run->rights;
+	return run->rights;
 }
 
 /* Names that the run did not make give no right to change the object behind them. */
@@ -228,21 +248,20 @@ static __always_inline bool weir_foreign_links(struct weir_where *where, struct 
 	return !links || links->slot != where->slot || inode->i_nlink > links->made + 1;
 }
 
-static __always_inline void weir_judge_member(struct weir_ask *ask, struct dentry *dentry,
-					      __u32 bad)
+static __always_inline void weir_judge_member(struct weir_work *work, struct dentry *dentry)
 {
-	struct weir_note *note = &ask->work->note;
-	struct weir_where *where = &ask->work->where;
-	__u32 want = ask->work->want, have, missing;
+	struct weir_note *note = &work->note;
+	struct weir_where *where = &work->where;
+	__u32 want = work->want, have, missing;
 
 	if ((where->flags & WHERE_FOUND) && !(where->flags & WHERE_TOO_DEEP)) {
 		have = where->rule.rights;
 	} else {
-		have = weir_default_rights(ask, where);
+		have = weir_default_rights(work);
 		note->flags |= WEIR_EV_UNMARKED;
 	}
 	/* the canary's place is the canary's alone */
-	if ((where->rule.flags & WEIR_RULE_TAMPER) && ask->member->role != WEIR_ROLE_CANARY)
+	if ((where->rule.flags & WEIR_RULE_TAMPER) && work->role != WEIR_ROLE_CANARY)
 		have = 0;
 	if (where->names && weir_foreign_links(where, dentry)) {
 		note->flags |= WEIR_EV_HARDLINK;
@@ -250,12 +269,12 @@ static __always_inline void weir_judge_member(struct weir_ask *ask, struct dentr
 	}
 	if ((want & WEIR_RIGHT_DELETE) && (where->flags & WHERE_FIXED))
 		have &= ~(__u32)WEIR_RIGHT_DELETE;
-	if ((where->flags & ask->work->control) && !(want & ~have))
+	if ((where->flags & work->control) && !(want & ~have))
 		want |= WEIR_RIGHT_CONTROL;
 	missing = want & ~have;
 	note->want |= want;
 	if (missing) {
-		note->flags |= bad;
+		note->flags |= work->bad;
 		if (note->kind == WEIR_KIND_NONE) {
 			note->kind = weir_kind_at(where, dentry->d_sb->s_magic, missing);
 			note->have = have;
@@ -267,29 +286,80 @@ static __always_inline void weir_judge_member(struct weir_ask *ask, struct dentr
 	}
 }
 
-/* An outsider's change: does it lie in a run's workspace, or in a sealed tree? */
-static __always_inline void weir_judge_outsider(struct weir_ask *ask)
+/* An outsider's change: does it lie in a run's workspace, or in a sealed tree? Returns whether it
+ * is refused for want of an answer. */
+static __always_inline bool weir_judge_outsider(struct weir_work *work)
 {
-	struct weir_note *note = &ask->work->note;
-	struct weir_where *where = &ask->work->where;
+	struct weir_note *note = &work->note;
+	struct weir_where *where = &work->where;
 	struct weir_run *run;
 
-	if (!(where->flags & WHERE_FOUND)) {
-		if (where->flags & (WHERE_DISCONNECTED | WHERE_TOO_DEEP))
-			ask->deny = weir_unplaced();
-		return;
-	}
+	if (!(where->flags & WHERE_FOUND))
+		return (where->flags & (WHERE_DISCONNECTED | WHERE_TOO_DEEP)) && weir_unplaced();
 	run = weir_run_of(where->rule.id);
 	/* a seal ends with whoever holds it */
 	if (!run || (run->flags & WEIR_RUN_DEAD))
-		return;
-	ask->run = run;
+		return false;
 	note->slot = where->rule.id;
-	note->want |= ask->work->want;
+	note->want |= work->want;
 	note->kind = WEIR_KIND_GATE_RACE;
 	note->flags |= WEIR_EV_OUTSIDER | WEIR_EV_BAD_FIRST;
 	if (where->rule.flags & WEIR_RULE_SEAL)
 		note->flags |= WEIR_EV_SEALED;
+	return false;
+}
+
+/* Where does the object live, and has work->slot the rights work->want there? Returns whether an
+ * outsider is refused for want of an answer. */
+static __always_inline bool weir_judge_at(struct weir_work *work, struct dentry *dentry)
+{
+	weir_walk(&work->where, dentry, work->slot, work->want & work->mutations);
+	if (work->role == WEIR_OUTSIDER)
+		return weir_judge_outsider(work);
+	weir_judge_member(work, dentry);
+	return false;
+}
+
+/*
+ * The large steps, which almost all programs take: in a program of its own kind (here), or by a
+ * call. What is called is loaded once, and takes the place of a function in each program
+ * (bpf/steps.bpf.c); what stands there before is in bpf/stubs.bpf.c.
+ */
+struct weir_at {
+	__u64 dentry; /* its address */
+};
+
+#ifdef WEIR_STUBS
+#define WEIR_HERE false
+#else
+#define WEIR_HERE true
+#endif
+int weir_judge(struct weir_work *work, struct weir_at *at);
+int weir_tell(struct weir_note *note, struct weir_objects *objects);
+
+static __noinline int weir_tell_here(struct weir_note *note, struct weir_objects *objects)
+{
+	return weir_emit_op(note, objects);
+}
+
+static __always_inline void weir_look_by(struct weir_ask *ask, struct dentry *dentry, __u32 want,
+					 __u32 bad, bool here)
+{
+	struct weir_at at = { (__u64)dentry };
+	struct weir_work *work = ask->work;
+	bool deny;
+
+	work->want = want;
+	work->bad = bad;
+	/* from here on no constant, which the verifier would follow */
+	asm volatile("" ::: "memory");
+	deny = here ? weir_judge_at(work, dentry) : weir_judge(work, &at) != 0;
+	if (ask->member)
+		return;
+	if (deny)
+		ask->deny = true;
+	if (work->note.flags & WEIR_EV_OUTSIDER)
+		ask->run = weir_run_of(work->note.slot);
 }
 
 /* Has ask the rights want on dentry? bad: what a record says when not. Names are checked for
@@ -297,15 +367,7 @@ static __always_inline void weir_judge_outsider(struct weir_ask *ask)
 static __always_inline void weir_look(struct weir_ask *ask, struct dentry *dentry, __u32 want,
 				      __u32 bad)
 {
-	ask->work->want = want;
-	/* from here on no constant, which the verifier would follow */
-	asm volatile("" ::: "memory");
-	weir_walk(&ask->work->where, dentry, ask->work->slot,
-		  ask->work->want & ask->work->mutations);
-	if (ask->member)
-		weir_judge_member(ask, dentry, bad);
-	else
-		weir_judge_outsider(ask);
+	weir_look_by(ask, dentry, want, bad, WEIR_HERE);
 }
 
 /* Is the operation to be refused? */
@@ -341,9 +403,11 @@ static __always_inline void weir_latch(struct weir_run *run, struct weir_note *n
  * Ends a decision: latches, and records. Returns 0 to allow, 1 to deny. The caller turns that
  * into an errno with WEIR_ANSWER, because newer verifiers want to see the constant.
  */
-static __always_inline int weir_leave(struct weir_ask *ask, struct weir_objects *objects)
+static __always_inline int weir_leave_by(struct weir_ask *ask, struct weir_objects *objects,
+					 bool here)
 {
 	struct weir_note *note = &ask->work->note;
+	int lost;
 
 	if (!ask->run) {
 		weir_end(ask);
@@ -357,29 +421,55 @@ static __always_inline int weir_leave(struct weir_ask *ask, struct weir_objects 
 	if (note->kind != WEIR_KIND_NONE)
 		weir_latch(ask->run, note);
 	asm volatile("" ::: "memory");
-	if (weir_emit_op(ask->run, note, ask->member, objects) && ask->member &&
-	    (ask->run->flags & WEIR_RUN_LOSSLESS))
+	lost = here ? weir_tell_here(note, objects) : weir_tell(note, objects);
+	if (lost && ask->member && (ask->run->flags & WEIR_RUN_LOSSLESS))
 		note->outcome = WEIR_OUTCOME_DENIED;
 	ask->deny = note->outcome == WEIR_OUTCOME_DENIED;
 	weir_end(ask);
 	return ask->deny;
 }
 
-/* One record for a plain operation on one object. control: see struct weir_work. */
-static __always_inline int weir_one_of(__u16 hook, __u16 op, struct dentry *dentry, __u32 want,
-				       __u32 aux, __u32 control)
+static __always_inline int weir_leave(struct weir_ask *ask, struct weir_objects *objects)
+{
+	return weir_leave_by(ask, objects, WEIR_HERE);
+}
+
+/* A plain operation on one object. */
+struct weir_plain_op {
+	__u16 hook;
+	__u16 op;
+	__u32 want;
+	__u32 aux;
+	__u32 control; /* see struct weir_work */
+};
+
+int weir_do(struct weir_plain_op *p, struct weir_at *at);
+
+/* All of it: one decision, one record. */
+static __always_inline int weir_do_here(const struct weir_plain_op *p, struct dentry *dentry)
 {
 	struct weir_objects objects = { .first = dentry };
 	struct weir_ask ask;
 
-	if (!weir_enter(&ask, hook, op, dentry))
+	if (!weir_enter(&ask, p->hook, p->op, dentry))
 		return ask.deny;
 	if (ask.member && weir_is_overlay_layer(ask.run))
-		return weir_pass(&ask, hook);
-	ask.work->note.aux = aux;
-	ask.work->control = control;
-	weir_look(&ask, dentry, want, WEIR_EV_BAD_FIRST);
-	return weir_leave(&ask, &objects);
+		return weir_pass(&ask, p->hook);
+	ask.work->note.aux = p->aux;
+	ask.work->control = p->control;
+	weir_look_by(&ask, dentry, p->want, WEIR_EV_BAD_FIRST, true);
+	return weir_leave_by(&ask, &objects, true);
+}
+
+static __always_inline int weir_one_of(__u16 hook, __u16 op, struct dentry *dentry, __u32 want,
+				       __u32 aux, __u32 control)
+{
+	struct weir_plain_op p = { hook, op, want, aux, control };
+	struct weir_at at = { (__u64)dentry };
+
+	if (WEIR_HERE)
+		return weir_do_here(&p, dentry);
+	return weir_concerns(dentry) ? weir_do(&p, &at) : 0;
 }
 
 static __always_inline int weir_one(__u16 hook, __u16 op, struct dentry *dentry, __u32 want,

@@ -38,9 +38,9 @@ static __always_inline void weir_release(struct weir_scratch_buf *buf)
 	weir_unclaim(buf->claim);
 }
 
-/* The current task acts. entry: its own, NULL for an outsider. */
+/* The current task acts. ns_tgid: from its entry, 0 for an outsider. */
 static __always_inline void weir_put_head(struct weir_head *head, __u16 type, __u32 slot,
-					  struct weir_task *entry)
+					  __u32 ns_tgid)
 {
 	struct task_struct *task = WEIR_PLAIN(task_struct, bpf_get_current_task_btf());
 	const struct cred *cred = task->real_cred;
@@ -54,7 +54,7 @@ static __always_inline void weir_put_head(struct weir_head *head, __u16 type, __
 	head->uid = cred ? cred->uid.val : 0;
 	head->ppid = task->real_parent->tgid;
 	head->start_ns = task->group_leader->start_boottime;
-	head->ns_tgid = entry ? entry->ns_tgid : weir_ns_tgid(task);
+	head->ns_tgid = ns_tgid ? ns_tgid : weir_ns_tgid(task);
 }
 
 static __always_inline int weir_lost(struct weir_run *run, __u32 hook, __u32 trouble)

@@ -18,7 +18,7 @@ struct weir_note {
 	__u32 rule;
 	__u32 aux;
 	__u32 error;
-	__u32 pad;
+	__u32 ns_tgid; /* of the member that acts, 0: an outsider */
 };
 
 static __always_inline void weir_put_note(struct weir_opev *op, struct weir_note *note)
@@ -75,9 +75,8 @@ static __always_inline void weir_put_peer(struct weir_scratch_buf *buf, struct w
 	op->powers = o->powers;
 	op->name_len = 0;
 	op->pad = 0;
-	if (o->peer)
-		op->peer = *o->peer;
-	else
+	/* a number where a step tells */
+	if (!o->peer || bpf_probe_read_kernel(&op->peer, sizeof(op->peer), o->peer))
 		__builtin_memset(&op->peer, 0, sizeof(op->peer));
 }
 
@@ -86,18 +85,19 @@ static __always_inline void weir_put_objects(struct weir_scratch_buf *buf, struc
 	buf->offset = sizeof(struct weir_opev);
 	buf->flags = 0;
 	if (o->first) {
-		struct inode *inode = o->inode;
+		struct dentry *first = WEIR_PLAIN(dentry, o->first);
+		struct inode *inode = o->inode ? WEIR_PLAIN(inode, o->inode) : first->d_inode;
 
-		if (!inode)
-			inode = o->first->d_inode;
-		weir_put_object(&buf->op.first, inode, o->first->d_sb);
-		buf->op.first_len = weir_put_path(buf, o->first);
+		weir_put_object(&buf->op.first, inode, first->d_sb);
+		buf->op.first_len = weir_put_path(buf, first);
 	} else {
 		__builtin_memset(&buf->op.first, 0, sizeof(buf->op.first));
 	}
 	if (o->second) {
-		weir_put_object(&buf->op.second, o->second->d_inode, o->second->d_sb);
-		buf->op.second_len = weir_put_path(buf, o->second);
+		struct dentry *second = WEIR_PLAIN(dentry, o->second);
+
+		weir_put_object(&buf->op.second, second->d_inode, second->d_sb);
+		buf->op.second_len = weir_put_path(buf, second);
 	} else {
 		__builtin_memset(&buf->op.second, 0, sizeof(buf->op.second));
 	}
@@ -107,17 +107,19 @@ static __always_inline void weir_put_objects(struct weir_scratch_buf *buf, struc
 		weir_put_name(buf, o);
 }
 
-/* Writes one operation record. entry: of the current task, NULL for an outsider. Returns 0, or
- * 1 when it could not be written. */
-static __noinline int weir_emit_op(struct weir_run *run, struct weir_note *note,
-				   struct weir_task *entry, struct weir_objects *objects)
+/* Writes one operation record. Returns 0, or 1 when it could not be written. */
+static __always_inline int weir_emit_op(struct weir_note *note, struct weir_objects *objects)
 {
+	struct weir_run *run = weir_run_of(note->slot);
 	struct weir_scratch_buf *buf = weir_buffer();
 	int ret;
 
-	if (!buf)
-		return weir_lost(run, note->hook, WEIR_TROUBLE_SCRATCH);
-	weir_put_head(&buf->head, WEIR_RECORD_OP, note->slot, entry);
+	if (!buf || !run) {
+		if (buf)
+			weir_release(buf);
+		return run ? weir_lost(run, note->hook, WEIR_TROUBLE_SCRATCH) : 1;
+	}
+	weir_put_head(&buf->head, WEIR_RECORD_OP, note->slot, note->ns_tgid);
 	weir_put_note(&buf->op, note);
 	weir_put_objects(buf, objects);
 	ret = weir_submit(buf, run, note->hook, buf->offset, note->flags & WEIR_EV_FINDING);

@@ -32,10 +32,16 @@ static __always_inline __u32 *weir_crowd_of(__u64 task)
 	return &weir_state->crowd[weir_spread(task, WEIR_CROWD_BITS) & (WEIR_CROWD_SIZE - 1)];
 }
 
+/* Can the task be a member? */
+static __always_inline bool weir_is_crowded(__u64 task)
+{
+	return *(volatile __u32 *)weir_crowd_of(task) != 0;
+}
+
 /* Entry of a task, NULL for an outsider. */
 static __always_inline struct weir_task *weir_entry_of(__u64 task)
 {
-	if (*(volatile __u32 *)weir_crowd_of(task) == 0)
+	if (!weir_is_crowded(task))
 		return 0;
 	return bpf_map_lookup_elem(&weir_tasks, &task);
 }

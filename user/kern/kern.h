@@ -38,8 +38,9 @@ struct kern_hook {
 
 struct kern {
 	char digest[65];
-	char pins[128];	 /* directory of this build's pins */
-	bool loaded_now; /* false: the pins were there */
+	char pins[128];	    /* directory of this build's pins */
+	bool loaded_now;    /* false: the pins were there */
+	unsigned int steps; /* so many places where a shared step was put in, if loaded now */
 	int lock_fd;
 	int tasks_fd, state_fd, rules_fd, names_fd, supers_fd, creds_fd;
 	int control_fd, rings_fd, links_fd;

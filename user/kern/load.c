@@ -16,14 +16,13 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "weir.skel.h"
-
 #include "user/base/cleanup.h"
 #include "user/base/fsio.h"
 #include "user/event/names.h"
 #include "user/event/verdict.h"
 #include "user/kern/control.h"
 #include "user/kern/kern.h"
+#include "user/kern/objects.h"
 #include "user/kern/pins.h"
 
 #define BPF_FS_MAGIC_NUMBER 0xcafe4a11
@@ -50,26 +49,52 @@ static int hook_of_program(const struct bpf_program *prog)
 	return -ENOENT;
 }
 
-/* Arguments of the running kernel's LSM hooks; 0 for one that it doesn't have. In one pass, since
- * libbpf looks through all types for each name. */
-struct hook_args {
-	unsigned int count[WEIR_HOOK_COUNT];
+/* What there is in the running kernel, in one pass through its types: libbpf makes one for each
+ * name. */
+struct kernel_has {
+	struct {
+		__u32 id;	   /* of the LSM hook's function, or of the tracepoint; 0: none */
+		unsigned int args; /* of the function */
+	} hooks[WEIR_HOOK_COUNT];
+	bool cast;
 };
 
-static void read_hook_args(const struct btf *btf, struct hook_args *ret_args)
+/* What objects_load asks back for. */
+struct choice {
+	struct kern *kern;
+	const struct kernel_has *has;
+	const char *without;
+};
+
+static void look_at_type(const struct btf *btf, __u32 id, struct kernel_has *has)
 {
-	static const char prefix[] = "bpf_lsm_";
+	const struct btf_type *t = btf__type_by_id(btf, id);
+	const char *name, *prefix = btf_is_func(t) ? "bpf_lsm_" : "btf_trace_";
 
-	for (__u32 id = 1; id < btf__type_cnt(btf); id++) {
-		const struct btf_type *t = btf__type_by_id(btf, id);
-		const char *name = btf_is_func(t) ? btf__name_by_offset(btf, t->name_off) : "";
-
-		if (strncmp(name, prefix, sizeof(prefix) - 1) != 0)
+	if (!btf_is_func(t) && !btf_is_typedef(t))
+		return;
+	name = btf__name_by_offset(btf, t->name_off);
+	if (name[0] != 'b')
+		return;
+	if (btf_is_func(t) && strcmp(name, "bpf_rdonly_cast") == 0)
+		has->cast = true;
+	if (strncmp(name, prefix, strlen(prefix)) != 0)
+		return;
+	for (unsigned int i = 0; i < WEIR_HOOK_COUNT; i++) {
+		if (strcmp(names_hook(i), name + strlen(prefix)) != 0)
 			continue;
-		for (unsigned int i = 0; i < WEIR_HOOK_COUNT; i++)
-			if (strcmp(names_hook(i), name + sizeof(prefix) - 1) == 0)
-				ret_args->count[i] = btf_vlen(btf__type_by_id(btf, t->type));
+		has->hooks[i].id = id;
+		if (btf_is_func(t))
+			has->hooks[i].args = btf_vlen(btf__type_by_id(btf, t->type));
 	}
+}
+
+static uint32_t place_of_program(const struct bpf_program *prog, void *arg)
+{
+	const struct choice *c = arg;
+	int hook = hook_of_program(prog);
+
+	return hook < 0 ? 0 : c->has->hooks[hook].id;
 }
 
 /* A program named weir_X_N wants a hook with N arguments. */
@@ -91,24 +116,23 @@ __attribute__((format(printf, 2, 0))) static int quiet_print(enum libbpf_print_l
 	return 0;
 }
 
-static void choose_programs(struct weir_bpf *skel, struct kern *k, const struct btf *btf,
-			    const char *without)
+static void choose_programs(struct bpf_object *programs, void *arg)
 {
-	struct hook_args args = { 0 };
+	const struct choice *c = arg;
 	struct bpf_program *prog;
 
-	read_hook_args(btf, &args);
-	bpf_object__for_each_program(prog, skel->obj)
+	bpf_object__for_each_program(prog, programs)
 	{
 		int hook = hook_of_program(prog);
 		bool fits = true;
 
 		if (hook >= 0 && strncmp(bpf_program__section_name(prog), "lsm/", 4) == 0) {
-			fits = program_fits(prog, args.count[hook]);
-			if (!args.count[hook] && verdict_hook_optional((unsigned int)hook))
-				k->hooks[hook].source = KERN_SOURCE_ABSENT;
+			fits = program_fits(prog, c->has->hooks[hook].args);
+			if (!c->has->hooks[hook].args && verdict_hook_optional((unsigned int)hook))
+				c->kern->hooks[hook].source = KERN_SOURCE_ABSENT;
 		}
-		if (hook >= 0 && without && strcmp(names_hook((unsigned int)hook), without) == 0)
+		if (hook >= 0 && c->without &&
+		    strcmp(names_hook((unsigned int)hook), c->without) == 0)
 			fits = false;
 		bpf_program__set_autoload(prog, fits);
 	}
@@ -125,20 +149,21 @@ static int pin_link(struct kern *k, struct bpf_link *link, const char *hook, str
 	return err < 0 ? err_errno(e, err, "pinning %s", path) : 0;
 }
 
-static int attach_all(struct weir_bpf *skel, struct kern *k, struct weir_err *e)
+static int attach_all(struct bpf_object *programs, struct kern *k, struct weir_err *e)
 {
 	cleanup_close int cgroup = open("/sys/fs/cgroup", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct bpf_program *prog;
 
-	bpf_object__for_each_program(prog, skel->obj)
+	bpf_object__for_each_program(prog, programs)
 	{
 		int hook = hook_of_program(prog), err;
 		struct bpf_link *link;
 
 		if (hook < 0 || !bpf_program__autoload(prog))
 			continue;
+		/* the same for a tracepoint */
 		link = hook == WEIR_HOOK_SYSCTL ? bpf_program__attach_cgroup(prog, cgroup)
-						: bpf_program__attach(prog);
+						: bpf_program__attach_lsm(prog);
 		if (!link)
 			return err_errno(e, -errno, "attaching to %s",
 					 names_hook((unsigned int)hook));
@@ -150,13 +175,24 @@ static int attach_all(struct weir_bpf *skel, struct kern *k, struct weir_err *e)
 }
 
 /* Pins of maps and of the programs that the collector runs itself. */
-static int pin_objects(struct weir_bpf *skel, struct kern *k, struct weir_err *e)
+static int pin_program(struct bpf_object *programs, struct kern *k, const char *name,
+		       const char *pin, struct weir_err *e)
+{
+	char path[256];
+	int err;
+
+	snprintf(path, sizeof(path), "%s/%s", k->pins, pin);
+	err = bpf_program__pin(bpf_object__find_program_by_name(programs, name), path);
+	return err < 0 ? err_errno(e, err, "pinning %s", path) : 0;
+}
+
+static int pin_objects(struct bpf_object *programs, struct kern *k, struct weir_err *e)
 {
 	struct bpf_map *map;
 	char path[256];
 	int err;
 
-	bpf_object__for_each_map(map, skel->obj)
+	bpf_object__for_each_map(map, programs)
 	{
 		if (bpf_map__is_internal(map))
 			continue;
@@ -166,54 +202,65 @@ static int pin_objects(struct weir_bpf *skel, struct kern *k, struct weir_err *e
 			return err_errno(e, err, "pinning %s", path);
 	}
 	snprintf(path, sizeof(path), "%s/" KERN_PIN_STATE, k->pins);
-	err = bpf_map__pin(skel->maps.bss, path);
+	err = bpf_map__pin(bpf_object__find_map_by_name(programs, ".bss"), path);
 	if (err < 0)
 		return err_errno(e, err, "pinning %s", path);
-	snprintf(path, sizeof(path), "%s/bind", k->pins);
-	err = bpf_program__pin(skel->progs.weir_bind, path);
-	if (err < 0)
-		return err_errno(e, err, "pinning %s", path);
-	snprintf(path, sizeof(path), "%s/adopt", k->pins);
-	err = bpf_program__pin(skel->progs.weir_adopt, path);
-	return err < 0 ? err_errno(e, err, "pinning %s", path) : 0;
+	err = pin_program(programs, k, "weir_bind", "bind", e);
+	return err < 0 ? err : pin_program(programs, k, "weir_adopt", "adopt", e);
+}
+
+static int make_pins_dir(const struct kern *k, const char *name, struct weir_err *e)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/%s", k->pins, name);
+	return fsio_mkdir_p(path, 0700, e);
+}
+
+/* The programs are whole before the first is attached. */
+static int attach_objects(struct bpf_object *programs, struct kern *k, struct weir_err *e)
+{
+	char path[256];
+	int err = make_pins_dir(k, "links", e);
+
+	if (err == 0)
+		err = make_pins_dir(k, "maps", e);
+	if (err == 0)
+		err = make_pins_dir(k, "steps", e);
+	if (err == 0)
+		err = pin_objects(programs, k, e);
+	snprintf(path, sizeof(path), "%s/steps", k->pins);
+	if (err == 0)
+		err = objects_join(programs, path, &k->steps, e);
+	return err < 0 ? err : attach_all(programs, k, e);
 }
 
 static int load_new(struct kern *k, const char *without, struct weir_err *e)
 {
-	struct weir_bpf *skel = weir_bpf__open();
-	struct btf *btf = NULL;
-	char path[256];
+	struct btf *btf = btf__load_vmlinux_btf();
+	struct kernel_has has = { 0 };
+	struct choice choice = { k, &has, without };
+	struct objects_plan plan = { .choose = choose_programs,
+				     .place = place_of_program,
+				     .arg = &choice };
+	struct bpf_object *programs;
 	int err;
 
-	if (!skel)
-		return err_errno(e, -errno, "opening the BPF object");
-	btf = btf__load_vmlinux_btf();
-	if (!btf) {
-		err = err_set(
+	if (!btf)
+		return err_set(
 			e, -ENOENT,
 			"this kernel has no BTF (/sys/kernel/btf/vmlinux): use a kernel built "
 			"with CONFIG_DEBUG_INFO_BTF");
-		goto rollback;
-	}
-	choose_programs(skel, k, btf, without);
-	err = weir_bpf__load(skel);
-	if (err < 0) {
-		err_errno(e, err, "the kernel refused the programs (WEIR_DEBUG=1 shows its log)");
-		goto rollback;
-	}
-	snprintf(path, sizeof(path), "%s/links", k->pins);
-	err = fsio_mkdir_p(path, 0700, e);
-	snprintf(path, sizeof(path), "%s/maps", k->pins);
-	if (err == 0)
-		err = fsio_mkdir_p(path, 0700, e);
-	if (err == 0)
-		err = pin_objects(skel, k, e);
-	if (err == 0)
-		err = attach_all(skel, k, e);
-	k->loaded_now = true;
-rollback:
+	for (__u32 id = 1; id < btf__type_cnt(btf); id++)
+		look_at_type(btf, id, &has);
 	btf__free(btf);
-	weir_bpf__destroy(skel);
+	plan.can_split = has.cast;
+	err = objects_load(&plan, &programs, e);
+	if (err < 0)
+		return err;
+	err = attach_objects(programs, k, e);
+	k->loaded_now = true;
+	bpf_object__close(programs);
 	return err;
 }
 
@@ -262,13 +309,10 @@ int kern_open(const char *without, struct kern **ret_kern, struct weir_err *e)
 {
 	struct rlimit files = { 0, 0 };
 	struct kern *k = calloc(1, sizeof(*k));
-	const void *bytes;
-	size_t size;
 	int err;
 
 	if (!k)
 		return err_errno(e, -ENOMEM, "kernel side");
-	bytes = weir_bpf__elf_bytes(&size);
 	k->tasks_fd = k->state_fd = k->rules_fd = k->names_fd = -1;
 	k->supers_fd = k->creds_fd = k->control_fd = k->rings_fd = k->links_fd = -1;
 	k->bind_fd = k->adopt_fd = -1;
@@ -282,7 +326,7 @@ int kern_open(const char *without, struct kern **ret_kern, struct weir_err *e)
 	if (err == 0 && (k->lock_fd < 0 || flock(k->lock_fd, LOCK_EX) < 0))
 		err = err_errno(e, -errno, "%s", KERN_LOCK_FILE);
 	if (err == 0)
-		err = pins_name(k, bytes, size, without, e);
+		err = pins_name(k, without, e);
 	if (err == 0)
 		err = load_locked(k, without, e);
 	if (k->lock_fd >= 0)

@@ -16,6 +16,7 @@
 #include "user/base/digest.h"
 #include "user/base/fsio.h"
 #include "user/event/names.h"
+#include "user/kern/objects.h"
 
 /* What the collector uses of its pins, and where it keeps the descriptor. */
 static const struct {
@@ -126,6 +127,9 @@ int pins_finish(struct kern *k, struct weir_err *e)
 		if (mkdir(path, 0700) < 0 && errno != EEXIST)
 			return err_errno(e, -errno, "%s", path);
 	}
+	snprintf(path, sizeof(path), "%s/steps-%u", k->pins, k->steps);
+	if (mkdir(path, 0700) < 0 && errno != EEXIST)
+		return err_errno(e, -errno, "%s", path);
 	snprintf(path, sizeof(path), "%s/complete", k->pins);
 	if (mkdir(path, 0700) < 0 && errno != EEXIST)
 		return err_errno(e, -errno, "%s", path);
@@ -145,8 +149,25 @@ static int gone(const struct kern *k, const char *part, const char *name, struct
 	return err_set(e, -ENOENT, "%s/%s%s is gone", k->pins, part, name);
 }
 
+/* How many there were is remembered in a name beside them. */
+static unsigned int count_steps(const struct kern *k)
+{
+	cleanup_closedir DIR *dir = NULL;
+	const struct dirent *entry;
+	unsigned int count = 0;
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/steps", k->pins);
+	dir = opendir(path);
+	while (dir && (entry = readdir(dir)))
+		count += entry->d_name[0] != '.';
+	return count;
+}
+
 int pins_check(const struct kern *k, struct weir_err *e)
 {
+	char count[16];
+
 	if (!is_whole(k->pins))
 		return gone(k, "complete", "", e);
 	for (size_t i = 0; i < ARRAY_SIZE(pins); i++)
@@ -159,12 +180,12 @@ int pins_check(const struct kern *k, struct weir_err *e)
 		    !is_there(k->pins, "left-", hook))
 			return gone(k, "links/", hook, e);
 	}
-	return 0;
+	snprintf(count, sizeof(count), "-%u", count_steps(k));
+	return is_there(k->pins, "steps", count) ? 0 : gone(k, "steps/", "*", e);
 }
 
-/* Name of this build's pins: object, kernel, known overlay type, what is left out. */
-int pins_name(struct kern *k, const void *bytes, size_t size, const char *without,
-	      struct weir_err *e)
+/* Name of this build's pins: objects, kernel, known overlay type, what is left out. */
+int pins_name(struct kern *k, const char *without, struct weir_err *e)
 {
 	cleanup_digest struct digest *d = digest_new();
 	unsigned char hash[DIGEST_SIZE];
@@ -173,7 +194,7 @@ int pins_name(struct kern *k, const void *bytes, size_t size, const char *withou
 
 	if (!d || uname(&uts) < 0)
 		return err_errno(e, -ENOMEM, "naming the pins");
-	digest_add(d, bytes, size);
+	digest_add(d, objects_digest(), strlen(objects_digest()));
 	digest_add(d, uts.release, strlen(uts.release) + 1);
 	digest_add(d, stat("/sys/kernel/btf/overlay", &st) == 0 ? "o" : "-", 1);
 	if (without)

@@ -5,6 +5,8 @@
  *   links/HOOK      attached programs: what is pinned is attached
  *   maps/NAME       all maps
  *   bind, adopt     programs that the collector runs itself
+ *   steps/PROG-STEP what is put into a program (user/kern/objects.h)
+ *   steps-N/        an empty directory: there are N of these
  *   absent-HOOK/    an empty directory for a hook that this kernel does not have
  *   left-HOOK/      the same for one that was left out
  *   complete/       an empty directory, made last: without it the rest is thrown away
@@ -20,10 +22,9 @@
 
 #include "user/kern/kern.h"
 
-/* Names k->pins after the BPF object, the kernel, what is known of overlays, and what is left
- * out. Returns: 0 or a negative errno. Borrows: bytes, without (may be NULL). */
-int pins_name(struct kern *k, const void *bytes, size_t size, const char *without,
-	      struct weir_err *e);
+/* Names k->pins after the BPF objects, the kernel, what is known of overlays, and what is left
+ * out. Returns: 0 or a negative errno. Borrows: without (may be NULL). */
+int pins_name(struct kern *k, const char *without, struct weir_err *e);
 
 /* Whether all pins of this build are there. Returns: 0; -ENOENT, and e names the first that
  * is gone. Borrows: k. */
