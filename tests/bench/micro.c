@@ -2,9 +2,9 @@
 /*
  * Instructions of single operations: the least of many, since interrupts only add to them.
  *
- *   micro LABEL DIR
+ *   micro LABEL DIR [OPERATION...]
  *
- * Prints lines "LABEL OPERATION COUNT". Meant for the deterministic mode of tests/vm, in which
+ * Prints lines "LABEL OPERATION COUNT", for all operations or those whose names begin so. Meant for the deterministic mode of tests/vm, in which
  * one tick of the time stamp counter is one instruction. Works on a file at depth 8 below DIR
  * and makes what is missing there.
  */
@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/personality.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -23,6 +24,9 @@
 
 /* What a shell holds: a fork copies the tables of it. */
 #define HELD_BYTES (4 << 20)
+/* What a larger program has in libraries and buffers. */
+#define MAPPINGS 100
+#define MAPPING_BYTES 65536
 
 struct place {
 	char file[512]; /* at depth 8 */
@@ -91,24 +95,45 @@ static void do_fork(struct place *p)
 	must(waitpid(pid, NULL, 0) == pid, "waitpid");
 }
 
+/* Half of them are pages of a file, none can be merged with its neighbour. They stay. */
+static void map_more(struct place *p)
+{
+	must(ftruncate(p->fd, MAPPING_BYTES) == 0, p->file);
+	for (int i = 0; i < MAPPINGS; i++) {
+		int fd = i % 2 ? open(p->file, O_RDONLY) : -1;
+		char *at = mmap(NULL, MAPPING_BYTES, PROT_READ | PROT_WRITE,
+				i % 2 ? MAP_PRIVATE : MAP_PRIVATE | MAP_ANONYMOUS, fd, 0);
+
+		must(at != MAP_FAILED, "mmap");
+		memset(at, 1, MAPPING_BYTES / 4);
+		must(mprotect(at + MAPPING_BYTES - 4096, 4096, PROT_NONE) == 0, "mprotect");
+		if (fd >= 0)
+			close(fd);
+	}
+}
+
 static const struct operation {
 	const char *name;
 	void (*act)(struct place *p);
 	int rounds;
+	void (*before)(struct place *p);
 } operations[] = {
-	{ "getppid", do_getppid, 501 },
-	{ "stat", do_stat, 501 },
-	{ "write", do_write, 501 },
-	{ "open-read", do_open_read, 1001 },
-	{ "open-write", do_open_write, 1001 },
-	{ "create-unlink", do_create_unlink, 301 },
-	{ "fork", do_fork, 301 },
+	{ "getppid", do_getppid, 501, NULL },
+	{ "stat", do_stat, 501, NULL },
+	{ "write", do_write, 501, NULL },
+	{ "open-read", do_open_read, 1001, NULL },
+	{ "open-write", do_open_write, 1001, NULL },
+	{ "create-unlink", do_create_unlink, 301, NULL },
+	{ "fork", do_fork, 101, NULL },
+	{ "fork-mapped", do_fork, 61, map_more },
 };
 
 static uint64_t least(const struct operation *op, struct place *p)
 {
 	uint64_t ticks = UINT64_MAX;
 
+	if (op->before)
+		op->before(p);
 	for (int i = 0; i < op->rounds; i++) {
 		uint64_t began = __rdtsc(), took;
 
@@ -135,13 +160,22 @@ static void make_place(struct place *p, const char *dir)
 	must(p->fd >= 0, p->file);
 }
 
+static int is_wanted(const struct operation *op, char **names)
+{
+	int wanted = !*names;
+
+	for (; *names; names++)
+		wanted |= strncmp(op->name, *names, strlen(*names)) == 0;
+	return wanted;
+}
+
 int main(int argc, char **argv)
 {
 	struct place p;
 	char *held;
 
-	if (argc != 3) {
-		fprintf(stderr, "usage: micro LABEL DIR\n");
+	if (argc < 3) {
+		fprintf(stderr, "usage: micro LABEL DIR [OPERATION...]\n");
 		return 2;
 	}
 	/* a fork costs as much as there are pages, and addresses by chance make more or fewer */
@@ -154,11 +188,14 @@ int main(int argc, char **argv)
 	must(held != NULL, "memory");
 	memset(held, 1, HELD_BYTES);
 	make_place(&p, argv[2]);
-	/* once for the caches */
-	for (size_t i = 0; i < sizeof(operations) / sizeof(operations[0]); i++)
-		least(&operations[i], &p);
-	for (size_t i = 0; i < sizeof(operations) / sizeof(operations[0]); i++)
+	for (size_t i = 0; i < sizeof(operations) / sizeof(operations[0]); i++) {
+		if (!is_wanted(&operations[i], argv + 3))
+			continue;
+		/* once for the caches */
+		if (!operations[i].before)
+			least(&operations[i], &p);
 		printf("%s %s %llu\n", argv[1], operations[i].name,
 		       (unsigned long long)least(&operations[i], &p));
+	}
 	return 0;
 }
