@@ -103,7 +103,7 @@ int approve_find_producers(struct promotion *p, struct weir_err *e)
 		return err_errno(e, err, "proposing");
 	digest_hex(number, sizeof(number), p->proposal);
 	err = add_login(p, p->caller, "who proposes this", e);
-	if (err == 0)
+	if (err == 0 && kind_of(p->kind)->has_run)
 		err = add_login(p, p->ws_uid, "the workspace's owner", e);
 	if (p->uids.overflow && err == 0)
 		err = refuse(e, REASON_PRODUCER_UNKNOWN, "the run acted as more than %d users",
@@ -162,7 +162,9 @@ static int find_need(const struct promotion *p, unsigned int *need, struct weir_
 	const struct policy *policy = p->policy;
 	int err = 0;
 
-	if (policy->tiers.count > 0)
+	if (p->kind == KIND_REVERT)
+		raise_need(need, (enum role)policy->revert.value, 1);
+	else if (policy->tiers.count > 0)
 		err = need_of_tiers(p, need, e);
 	else
 		raise_need(need, ROLE_APPROVER, policy->approvals.value);
@@ -180,10 +182,10 @@ int approve_add_lines(const struct promotion *p, struct buf *ret_text, struct we
 	unsigned int need[ROLE_COUNT] = { 0 };
 	int err;
 
-	signed_add(ret_text, "review", approve_wanted(p->policy) ? "required" : "none");
+	signed_add(ret_text, "review", promotion_asks_people(p) ? "required" : "none");
 	if (!people->loaded)
 		return 0;
-	err = approve_wanted(p->policy) ? find_need(p, need, e) : 0;
+	err = promotion_asks_people(p) ? find_need(p, need, e) : 0;
 	if (err < 0)
 		return err;
 	signed_add(ret_text, "proposal", p->proposal);

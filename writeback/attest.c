@@ -113,6 +113,37 @@ static json_t *policy_file(const struct facts *f)
 			 f->p->statement.policy, "annotations", "source", f->p->policy_source);
 }
 
+/* Of what no run made: what was asked for, of which base. */
+static json_t *order_definition(const struct facts *f)
+{
+	const struct promotion *p = f->p;
+	json_t *external = json_pack("{s:s, s:o, s:s, s:o}", "repository", p->config->id, "ref",
+				     json_escaped(p->target), "object", p->order.object, "policy",
+				     policy_file(f));
+	json_t *base =
+		json_pack("{s:s, s:{s:s}}", "name", "base", "digest", "gitCommit", p->nonce.commit);
+	cleanup_buf struct buf type = { 0 };
+
+	buf_addf(&type, "urn:weir:build:%s:1", kind_of(p->kind)->name);
+	return json_pack("{s:s, s:o, s:{s:s}, s:[o, o]}", "buildType", buf_str(&type),
+			 "externalParameters", external, "internalParameters", "nonce", p->nonce.id,
+			 "resolvedDependencies", base, policy_file(f));
+}
+
+static json_t *order_provenance(const struct facts *f)
+{
+	json_t *builder =
+		json_pack("{s:s, s:{s:s}}", "id", f->gate, "version", "weir-gate", GATE_VERSION);
+	json_t *metadata = json_pack("{s:s, s:s, s:s}", "invocationId", f->p->statement.run,
+				     "startedOn", f->now, "finishedOn", f->now);
+	json_t *byproducts = json_pack("[o, o]", file("promotion", f->p->digest),
+				       file("statement.json", f->p->statement.sha256));
+
+	return json_pack("{s:o, s:{s:o, s:o, s:o}}", "buildDefinition", order_definition(f),
+			 "runDetails", "builder", builder, "metadata", metadata, "byproducts",
+			 byproducts);
+}
+
 static json_t *build_definition(const struct facts *f)
 {
 	const struct promotion *p = f->p;
@@ -139,14 +170,20 @@ static json_t *build_definition(const struct facts *f)
 static json_t *provenance(const struct facts *f)
 {
 	const struct statement *s = &f->p->statement;
-	json_t *builder =
+	json_t *builder;
+	json_t *metadata;
+	json_t *byproducts;
+
+	if (!kind_of(f->p->kind)->has_run)
+		return order_provenance(f);
+	builder =
 		json_pack("{s:s, s:{s:s}}", "id", f->builder, "version", "weir-gate", GATE_VERSION);
-	json_t *metadata = json_pack("{s:s, s:s, s:s}", "invocationId", s->run, "startedOn",
-				     f->started, "finishedOn", f->finished);
-	json_t *byproducts = json_pack("[o, o, o, o, o]", file("promotion", f->p->digest),
-				       file("statement.json", s->sha256),
-				       file("manifest.before", s->manifest_before),
-				       file("manifest.after", s->manifest_after), trace_file(f));
+	metadata = json_pack("{s:s, s:s, s:s}", "invocationId", s->run, "startedOn", f->started,
+			     "finishedOn", f->finished);
+	byproducts = json_pack("[o, o, o, o, o]", file("promotion", f->p->digest),
+			       file("statement.json", s->sha256),
+			       file("manifest.before", s->manifest_before),
+			       file("manifest.after", s->manifest_after), trace_file(f));
 
 	return json_pack("{s:o, s:{s:o, s:o, s:o}}", "buildDefinition", build_definition(f),
 			 "runDetails", "builder", builder, "metadata", metadata, "byproducts",
@@ -185,14 +222,18 @@ static json_t *vsa(const struct facts *f)
 static json_t *svr(const struct facts *f)
 {
 	const struct promotion *p = f->p;
+	const char *review = promotion_asks_people(p) ? "WEIR_APPROVED" : "WEIR_UNREVIEWED";
 
+	if (!kind_of(p->kind)->has_run)
+		return json_pack("{s:{s:s, s:[o]}, s:s, s:[s, s]}", "verifier", "id", f->gate,
+				 "policies", policy_file(f), "timeCreated", f->now, "properties",
+				 "WEIR_CONTENT_INSPECTED", review);
 	return json_pack(
 		"{s:{s:s, s:[o]}, s:s, s:[s, s, s, s, s]}", "verifier", "id", f->gate, "policies",
 		policy_file(f), "timeCreated", f->now, "properties",
 		p->verdict.value == VERDICT_CLEAN ? "WEIR_VERDICT_CLEAN" : "WEIR_VERDICT_EXCEPTED",
 		p->strength == TREE_STRENGTH_FULL ? "WEIR_CROSSCHECK_FULL" : "WEIR_CROSSCHECK_STAT",
-		"WEIR_CONTENT_INSPECTED", "WEIR_TRACE_LOSSLESS",
-		approve_wanted(p->policy) ? "WEIR_APPROVED" : "WEIR_UNREVIEWED");
+		"WEIR_CONTENT_INSPECTED", "WEIR_TRACE_LOSSLESS", review);
 }
 
 /* What the people signed is a file of the record; here is who they were. */
@@ -214,16 +255,16 @@ static json_t *approvals(const struct facts *f)
 	if (t->bundle.len > 0)
 		signed_file = file("approvals", f->approvals);
 	return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o}", "promotion", f->p->digest, "review",
-			 approve_wanted(f->p->policy) ? "required" : "none", "needed", need,
+			 promotion_asks_people(f->p) ? "required" : "none", "needed", need,
 			 "approvers", names, "exceptions", exceptions, "signed", signed_file);
 }
 
 static json_t *statement(const struct facts *f, enum attest_kind kind, json_t *predicate)
 {
 	json_t *subject =
-		json_pack("{s:o, s:{s:s, s:s}, s:{s:[o]}}", "name", json_escaped(f->p->nonce.ref),
+		json_pack("{s:o, s:{s:s, s:s}, s:{s:[o]}}", "name", json_escaped(f->p->target),
 			  "digest", "gitCommit", f->commit, "gitTree", f->tree, "annotations",
-			  "sourceRefs", json_escaped(f->p->nonce.ref));
+			  "sourceRefs", json_escaped(f->p->target));
 
 	return json_pack("{s:s, s:[o], s:s, s:o}", "_type", ATTEST_STATEMENT, "subject", subject,
 			 "predicateType", kinds[kind].type, "predicate", predicate);
@@ -250,7 +291,7 @@ static int sign(const struct keys_raw *key, json_t *json, struct buf *ret_text, 
 		       : 0;
 }
 
-static int fill(struct promotion *p, struct facts *f, struct buf *ret_reads)
+static int fill_run(struct promotion *p, struct facts *f, struct buf *ret_reads)
 {
 	unsigned char hash[DIGEST_SIZE];
 	int err = reads_format(&p->reads, p->before, p->after, p->mutations, ret_reads, f->counts);
@@ -260,6 +301,20 @@ static int fill(struct promotion *p, struct facts *f, struct buf *ret_reads)
 	if (err < 0)
 		return err;
 	digest_hex(hash, sizeof(hash), f->reads);
+	snprintf(f->builder, sizeof(f->builder), "urn:weir:builder:%.16s:%.64s", p->statement.mode,
+		 p->statement.host_key);
+	format_time(p->before->taken_ns / 1000000000, f->started);
+	format_time(p->after->taken_ns / 1000000000, f->finished);
+	return 0;
+}
+
+static int fill(struct promotion *p, struct facts *f, struct buf *ret_reads)
+{
+	unsigned char hash[DIGEST_SIZE];
+	int err = kind_of(p->kind)->has_run ? fill_run(p, f, ret_reads) : 0;
+
+	if (err < 0)
+		return err;
 	err = digest_bytes(buf_str(&p->tally.bundle), p->tally.bundle.len, hash);
 	if (err < 0)
 		return err;
@@ -269,11 +324,7 @@ static int fill(struct promotion *p, struct facts *f, struct buf *ret_reads)
 		return err;
 	git_oid_tostr(f->commit, sizeof(f->commit), &p->commit);
 	git_oid_tostr(f->tree, sizeof(f->tree), &p->tree);
-	snprintf(f->builder, sizeof(f->builder), "urn:weir:builder:%.16s:%.64s", p->statement.mode,
-		 p->statement.host_key);
 	snprintf(f->gate, sizeof(f->gate), "urn:weir:gate:%s", p->config->id);
-	format_time(p->before->taken_ns / 1000000000, f->started);
-	format_time(p->after->taken_ns / 1000000000, f->finished);
 	format_time(time(NULL), f->now);
 	return 0;
 }
@@ -296,7 +347,9 @@ int attest_make(struct promotion *p, struct attestations *ret_attestations, stru
 		return err_errno(e, err, "listing what the run read");
 	err = keys_raw_open(p->config, &key, e);
 	for (enum attest_kind kind = 0; err == 0 && kind < ATTEST_KIND_COUNT; kind++)
-		err = sign(&key, statement(&f, kind, makers[kind](&f)), &a->envelopes[kind], e);
+		if (kind_attests(p->kind, kind))
+			err = sign(&key, statement(&f, kind, makers[kind](&f)), &a->envelopes[kind],
+				   e);
 	buf_done(&f.changes);
-	return err < 0 ? err : attestlink_make(p, &key, &a->link, e);
+	return err < 0 || !kind_of(p->kind)->has_run ? err : attestlink_make(p, &key, &a->link, e);
 }

@@ -178,3 +178,64 @@ int changes_find(const struct repo *r, const struct base *b, const struct manife
 		changes_done(ret_changes);
 	return err;
 }
+
+/* One of the two may be NULL. */
+static int add_entry(const struct repo *r, const struct base_entry *old,
+		     const struct base_entry *new_entry, struct changes *out, struct weir_err *e)
+{
+	const struct base_entry *named = old ? old : new_entry;
+	struct change c = { 0 };
+	git_object_t type;
+	size_t size;
+	int err = 0;
+
+	if (!named)
+		return 0;
+
+	if (old) {
+		c.old_mode = old->mode;
+		git_oid_cpy(&c.old_oid, &old->oid);
+	}
+	if (new_entry) {
+		c.new_mode = new_entry->mode;
+		c.st_mode = new_entry->mode;
+		git_oid_cpy(&c.oid, &new_entry->oid);
+	}
+	if (new_entry && new_entry->mode != GIT_MODE_COMMIT) {
+		if (git_odb_read_header(&size, &type, r->odb, &c.oid) < 0)
+			return repo_error(e, "reading a blob");
+		c.size = size;
+		err = blob_sha256(r, &c.oid, c.sha256, e);
+		if (err < 0)
+			return err;
+	}
+	c.len = named->len;
+	c.path = strndup(named->path, c.len);
+	err = c.path ? push(out, &c) : -ENOMEM;
+	if (err < 0)
+		free(c.path);
+	return err < 0 ? err_errno(e, err, "comparing trees") : 0;
+}
+
+int changes_between(const struct repo *r, const struct base *old, const struct base *new_base,
+		    struct changes *ret_changes, struct weir_err *e)
+{
+	size_t i = 0, k = 0;
+	int err = 0;
+
+	*ret_changes = (struct changes){ 0 };
+	while (err == 0 && (i < old->count || k < new_base->count)) {
+		const struct base_entry *a = i < old->count ? &old->entries[i] : NULL;
+		const struct base_entry *b = k < new_base->count ? &new_base->entries[k] : NULL;
+		int order = !a ? 1 : !b ? -1 : tree_path_compare(a->path, a->len, b->path, b->len);
+
+		if (order != 0 || a->mode != b->mode || !git_oid_equal(&a->oid, &b->oid))
+			err = add_entry(r, order <= 0 ? a : NULL, order >= 0 ? b : NULL,
+					ret_changes, e);
+		i += order <= 0;
+		k += order >= 0;
+	}
+	if (err < 0)
+		changes_done(ret_changes);
+	return err;
+}

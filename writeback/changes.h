@@ -59,6 +59,11 @@ void changes_done(struct changes *c);
 int changes_find(const struct repo *r, const struct base *b, const struct manifest *after,
 		 struct changes *ret_changes, struct weir_err *e);
 
+/* Lists what differs between two trees, with sizes and SHA-256 of the new blobs; gitlinks have
+ * neither. Returns: 0 or a negative errno with e. Borrows: all. Gives: ret_changes. */
+int changes_between(const struct repo *r, const struct base *old, const struct base *new_base,
+		    struct changes *ret_changes, struct weir_err *e);
+
 /* Whether a manifest's row equals a base entry in type, executable bit and content.
  * Returns: 1, 0, or a negative errno with e. Borrows: all. */
 int base_entry_equals(const struct repo *r, const struct base_entry *b,

@@ -21,6 +21,7 @@
 #include "writeback/command.h"
 #include "writeback/gittuf.h"
 #include "writeback/keeper.h"
+#include "writeback/kind.h"
 #include "writeback/priv.h"
 #include "writeback/proposal.h"
 #include "writeback/reason.h"
@@ -185,6 +186,7 @@ static void report(const struct args *a, const struct proposal *x)
 {
 	static const char *const done[] = { "approved", "rejected", "withdrawn from" };
 	const struct approve_tally *t = &x->tally;
+	struct buf promotion = x->pending.promotion; /* borrowed */
 
 	printf("%s promotion sha256:%s\n", done[a->decision], x->pending.digest);
 	if (t->rejected.len > 0)
@@ -192,7 +194,8 @@ static void report(const struct args *a, const struct proposal *x)
 	else if (t->missing.len > 0)
 		printf("still missing: %s\n", buf_str(&t->missing));
 	else
-		printf("complete: promote it with `weir commit RUN`\n");
+		printf("complete: promote it with `%s`\n",
+		       kind_of(kind_of_text(buf_str(&promotion)))->again);
 }
 
 static int keep_signed(const struct gate_config *c, void *arg, struct weir_err *e)

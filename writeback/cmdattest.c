@@ -13,6 +13,7 @@
 #include "writeback/attest.h"
 #include "writeback/command.h"
 #include "writeback/keeper.h"
+#include "writeback/kind.h"
 #include "writeback/priv.h"
 #include "writeback/reason.h"
 #include "writeback/record.h"
@@ -56,10 +57,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static int read_bundle(const struct repo *r, const git_oid *commit, struct buf *ret_text,
 		       struct weir_err *e)
 {
-	int err = 0;
+	cleanup_buf struct buf promotion = { 0 };
+	int err = record_read_file(r, commit, "promotion", &promotion, e);
 
 	for (enum attest_kind kind = 0; err == 0 && kind < ATTEST_KIND_COUNT; kind++)
-		err = record_read_file(r, commit, attest_file(kind), ret_text, e);
+		if (kind_attests(kind_of_text(buf_str(&promotion)), kind))
+			err = record_read_file(r, commit, attest_file(kind), ret_text, e);
 	return err;
 }
 

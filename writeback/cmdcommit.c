@@ -57,35 +57,6 @@ struct args {
 	struct weir_err no_workspace; /* why it could not be opened; a proposal needs none */
 };
 
-void promotion_done(struct promotion *p)
-{
-	repo_close(&p->repo);
-	buf_done(&p->statement_text);
-	buf_done(&p->signature_text);
-	statement_done(&p->statement);
-	nonce_done(&p->nonce);
-	policy_free(p->policy);
-	mutations_free(p->mutations);
-	manifest_free(p->before);
-	manifest_free(p->after);
-	base_done(&p->base);
-	changes_done(&p->changes);
-	changes_done(&p->left);
-	hazards_done(&p->hazards);
-	if (p->quarantine >= 0)
-		close(p->quarantine);
-	pending_done(&p->pending);
-	people_done(&p->people);
-	gate_texts_done(&p->producers);
-	approve_tally_done(&p->tally);
-	reads_done(&p->reads);
-	attestations_done(&p->attestations);
-	except_use_done(&p->exceptions);
-	buf_done(&p->changes_text);
-	buf_done(&p->digest_text);
-	buf_done(&p->commit_data);
-}
-
 /* The run's statement, without any trust in it yet. Returns: 0 or -ENOENT. */
 static int peek(const struct args *a, struct statement *ret_statement)
 {
@@ -184,33 +155,11 @@ static void send_refusal(const struct promotion *p, const struct args *a, const 
 		fputs(buf_str(&text), stdout);
 }
 
-/* A refusal is on record; that it can't be is said beside it. */
-static void record_refusal(struct promotion *p, struct weir_err *e)
-{
-	struct ledger_entry n = { .kind = LEDGER_ABORTED,
-				  .intent = -1,
-				  .ref = p->nonce.ref,
-				  .run = p->statement.run,
-				  .nonce = p->nonce.id,
-				  .promotion = p->digest,
-				  .reason = e->code,
-				  .why = e->text };
-	struct weir_err other = { 0 };
-
-	/* a proposal that waits is no refusal */
-	if (strcmp(e->code, reason_code(REASON_APPROVALS_MISSING)) == 0)
-		return;
-	if (p->recorded || e->exit_code != GATE_EXIT_REFUSED ||
-	    gateledger_add(p->ledger, &n, NULL, &other) == 0)
-		return;
-	err_wrap(e, "not in the ledger (%.200s)", other.text);
-}
-
 static int keep_commit(const struct gate_config *c, void *arg, struct weir_err *e)
 {
-	__attribute__((__cleanup__(promotion_done))) struct promotion p = {
-		.repo = { .fd = -1 }, .pending = { .dir = -1 }, .quarantine = -1
-	};
+	cleanup_promotion struct promotion p = { .repo = { .fd = -1 },
+						 .pending = { .dir = -1 },
+						 .quarantine = -1 };
 	cleanup_gateledger struct gateledger ledger = { .log.dir = -1 };
 	cleanup_statement struct statement s = { 0 };
 	struct args *a = arg;
@@ -246,7 +195,7 @@ static int keep_commit(const struct gate_config *c, void *arg, struct weir_err *
 		return err;
 	err = gate_run(&p, e);
 	if (err < 0)
-		record_refusal(&p, e);
+		promotion_record_refusal(&p, e);
 	if (p.nonce.id[0])
 		publish_drop_quarantine(&p.repo, p.nonce.id);
 	if (err < 0 && (p.hazards.count > 0 || p.pending.dir >= 0) && p.policy)

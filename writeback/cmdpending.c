@@ -14,6 +14,7 @@
 #include "writeback/digest.h"
 #include "writeback/json.h"
 #include "writeback/keeper.h"
+#include "writeback/kind.h"
 #include "writeback/proposal.h"
 #include "writeback/publish.h"
 #include "writeback/reason.h"
@@ -52,7 +53,8 @@ static json_t *one_json(const struct proposal *x, const struct weir_err *trouble
 	digest_find(text, "run", &run);
 	digest_find(text, "ref", &ref);
 	signed_time_format(x->pending.proposed, when);
-	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "run", buf_str(&run), "nonce",
+	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "kind",
+			 kind_of(kind_of_text(text))->name, "run", buf_str(&run), "nonce",
 			 x->pending.nonce, "promotion", x->pending.digest, "ref", buf_str(&ref),
 			 "proposed", when, "missing", buf_str(&x->tally.missing), "rejected",
 			 buf_str(&x->tally.rejected), "trouble", trouble->text);
@@ -66,7 +68,7 @@ static const char *member(const json_t *json, const char *name)
 static void print_one(const json_t *json)
 {
 	const char *trouble = member(json, "trouble"), *rejected = member(json, "rejected"),
-		   *missing = member(json, "missing");
+		   *missing = member(json, "missing"), *kind = member(json, "kind");
 
 	printf("%s  %s  %.16s  ", member(json, "run"), member(json, "proposed"),
 	       member(json, "promotion"));
@@ -78,6 +80,9 @@ static void print_one(const json_t *json)
 		printf("waits for %s\n", missing);
 	else
 		printf("complete\n");
+	/* no run's directory leads to it */
+	if (strcmp(kind, kind_of(KIND_RUN)->name) != 0)
+		printf("    look with: weir-gate review --nonce %s\n", member(json, "nonce"));
 }
 
 /* One that can't be read is told as such; it never hides the others. */

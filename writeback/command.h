@@ -17,6 +17,7 @@
 	X(approve, "approve", "sign a yes to exactly this proposal") \
 	X(reject, "reject", "sign a no to it") \
 	X(withdraw, "withdraw", "take back what one signed about it") \
+	X(revert, "revert", "undo the tip of a branch by a promotion of its own") \
 	X(attest, "attest", "print the attestations of a promoted commit") \
 	X(except, "except", "accept findings for a time, by name, signed") \
 	X(verify, "verify", "check a promoted commit with public keys only") \

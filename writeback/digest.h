@@ -9,6 +9,7 @@
  * stands for an empty value.
  *
  *   weir-promotion/1
+ *   kind NAME                      of writeback/kind.h; a run has no such line
  *   repository ID                  of gate.yaml
  *   ref NAME                       target
  *   base COMMIT                    parent, and what the ref must hold
@@ -41,6 +42,15 @@
  *   accepted ID COUNT              each finding of a violated run that one of them covers
  *   finding ID warn|accepted PLACE TIMES PATH   any number, in the order found (hazard.h)
  *   gate VERSION                   build of weir-gate
+ *
+ * Where no run made it, these lines stand in place of those from `run` to `hashed`:
+ *
+ *   run ID                         of the order (writeback/order.h)
+ *   nonce N
+ *   statement SHA256               of the order
+ *   object COMMIT                  that it is about: the one that is reverted
+ *   policy SHA256
+ *   policy-source base commit
  *
  * Changes text, version 1: "weir-changes/1", then one line for each changed path, in the
  * order of paths: LETTER OLD-MODE NEW-MODE SIZE SHA256 OLD-ID NEW-ID PATH, the path escaped,

@@ -229,3 +229,21 @@ int intake_file(struct intake *in, struct change *c, const struct reader_file *f
 	return c->size <= INTAKE_SMALL ? take_small(in, c, file->fd, e)
 				       : take_large(in, c, file->fd, e);
 }
+
+int intake_blob(struct intake *in, const struct change *c, struct weir_err *e)
+{
+	cleanup_buf struct buf data = { 0 };
+	int err;
+
+	if (c->size > INTAKE_BLOB)
+		return refuse(e, REASON_LIMIT, "%s has %llu bytes, too many to be inspected",
+			      c->path, (unsigned long long)c->size);
+	err = repo_read_object(in->repo, &c->oid, GIT_OBJECT_BLOB, INTAKE_BLOB, &data, e);
+	if (err < 0)
+		return err;
+	if (S_ISLNK(c->new_mode))
+		return names_inspect_link(in->hazards, c->path, buf_str(&data)) < 0
+			       ? err_errno(e, -ENOMEM, "%s", c->path)
+			       : 0;
+	return inspect_whole(in, c, buf_str(&data), data.len, e);
+}

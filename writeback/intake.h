@@ -15,7 +15,8 @@
 #include "writeback/repo.h"
 #include "writeback/scan.h"
 
-#define INTAKE_SMALL ((size_t)1 << 20) /* bytes; larger files are streamed */
+#define INTAKE_SMALL ((size_t)1 << 20)	/* bytes; larger files are streamed */
+#define INTAKE_BLOB ((size_t)256 << 20) /* bytes; blobs are held whole */
 
 struct intake {
 	const struct repo *repo;
@@ -34,5 +35,10 @@ void intake_done(struct intake *in);
  * "changed-after-run" or "object-collision"; or a negative errno. Borrows: file. */
 int intake_file(struct intake *in, struct change *c, const struct reader_file *file,
 		struct weir_err *e);
+
+/* Inspects the content of a change that is a blob of the repository already; c->oid and c->sha256
+ * are set. Returns: 0; refused with code "limit" above INTAKE_BLOB; or a negative errno.
+ * Borrows: c. */
+int intake_blob(struct intake *in, const struct change *c, struct weir_err *e);
 
 #endif

@@ -74,7 +74,9 @@ static int copy_texts(const struct promotion *p, struct pending *out, struct wei
 {
 	int fd = p->files[RUN_POLICY], err = report_left(&p->left, &out->left);
 
-	if (err == 0)
+	if (err == 0 && !kind_of(p->kind)->has_run)
+		buf_add(&out->policy, p->policy_text.data, p->policy_text.len);
+	else if (err == 0)
 		err = lseek(fd, 0, SEEK_SET) < 0 ? -errno
 						 : fsio_read_fd(fd, POLICY_TEXT_MAX, &out->policy);
 	report_findings(&p->hazards, p->policy->strict.value != 0, &out->findings);

@@ -18,7 +18,9 @@
 #include "writeback/gate.h"
 #include "writeback/gateledger.h"
 #include "writeback/hazard.h"
+#include "writeback/kind.h"
 #include "writeback/nonce.h"
+#include "writeback/order.h"
 #include "writeback/pack.h"
 #include "writeback/pending.h"
 #include "writeback/reads.h"
@@ -49,6 +51,7 @@ struct uids {
 
 struct promotion {
 	/* given */
+	enum promotion_kind kind;
 	const struct gate_config *config;
 	int files[RUN_FILES];
 	int reader;	 /* socket of the workspace reader */
@@ -69,11 +72,15 @@ struct promotion {
 	struct buf signature_text;
 	struct statement statement;
 	struct nonce nonce;
+	struct order order; /* of kinds without a run; statement_text has its text */
+	git_oid object;	    /* commit that it is about */
+	const char *target; /* ref that is written */
 	git_oid base_commit;
 	struct repo_commit base_head;
 
 	/* open */
 	struct verdict verdict;
+	struct buf policy_text; /* of kinds without a run */
 	struct policy *policy;
 	const char *policy_source; /* "base commit" or "gate.yaml" */
 	struct mutations *mutations;
@@ -120,9 +127,30 @@ struct promotion {
 };
 
 void promotion_done(struct promotion *p);
+#define cleanup_promotion __attribute__((__cleanup__(promotion_done)))
+
+/* Whether people have to agree: always for a revert, else as the policy says. Returns: truth. */
+bool promotion_asks_people(const struct promotion *p);
+
+/* Sets p->target and checks that it may be promoted to and is where the base says. What counts is
+ * the comparison under the lock; this one is early. Returns: 0; refused with code "ref" or
+ * "base-moved"; or a negative errno. */
+int promotion_check_ref(struct promotion *p, struct weir_err *e);
+
+/* A refusal goes on record; that it can't is said in e beside it. */
+void promotion_record_refusal(struct promotion *p, struct weir_err *e);
+
+/* Findings of p->changes by path, type, mode and neighbours. Returns: 0; refused where nobody may
+ * accept it; or a negative errno. */
+int inspect_findings(struct promotion *p, struct weir_err *e);
 
 /* The steps, one file each. */
 gate_fn step_nonce, step_open, step_crosscheck, step_inspect, step_quarantine, step_digest,
 	step_approve, step_commit, step_attest, step_publish;
+
+/* Those that kinds do in their own way (writeback/kind.h). */
+gate_fn run_nonce, run_open, run_crosscheck, run_inspect, run_quarantine;
+gate_fn order_nonce, order_open;
+gate_fn revert_crosscheck, revert_inspect, revert_quarantine;
 
 #endif

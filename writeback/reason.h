@@ -90,6 +90,10 @@
 	  "the ledger is missing or was edited; restore it and find out by whom") \
 	X(LEDGER_ROLLED_BACK, "ledger-rolled-back", \
 	  "entries are gone from the ledger; restore it and find out by whom") \
+	X(ORDER_TEXT, "order-text", "ask for it again") \
+	X(REVERT, "revert", "undo it with a run, whose changes are reviewed") \
+	X(REVERT_CONTROL, "revert-control", \
+	  "let a person mend .weir/; revert what else is wrong with a run") \
 	X(LOCKED, "locked", "wait for the other program, or remove its stale lock file") \
 	X(REPOSITORY, "repository", "use a plain bare SHA-1 repository") \
 	X(REF, "ref", "list the ref in gate.yaml") \

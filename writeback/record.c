@@ -29,7 +29,7 @@ static const struct {
 	{ "changes", offsetof(struct record, changes), true },
 	{ "promotion", offsetof(struct record, promotion), true },
 	{ "statement.json", offsetof(struct record, statement), true },
-	{ "statement.sig", offsetof(struct record, signature), true },
+	{ "statement.sig", offsetof(struct record, signature), false },
 	{ "done", offsetof(struct record, done), false },
 	{ "done.tlog-proof", offsetof(struct record, proof), false },
 	{ "done.consistency", offsetof(struct record, consistency), false },

@@ -6,8 +6,8 @@
  *   refs/weir/attestations: commits, each with one parent, whose tree holds for each promotion
  *     AA/COMMIT/promotion          the digest's text      (writeback/digest.h)
  *     AA/COMMIT/changes            the changes text
- *     AA/COMMIT/statement.json     the collector's statement
- *     AA/COMMIT/statement.sig      and its signature
+ *     AA/COMMIT/statement.json     the collector's statement, or an order (writeback/order.h)
+ *     AA/COMMIT/statement.sig      and the statement's signature
  *     AA/COMMIT/approvals          what people signed and what counted, where they were asked:
  *                                  each text (writeback/approval.h) and its armored signature
  *     AA/COMMIT/exceptions         those that were used, in the same way: each text

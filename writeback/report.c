@@ -108,13 +108,15 @@ int report_json(const struct promotion *p, struct buf *ret_text)
 	buf_addf(b, "{\"attestations\":\"%s\",\"changes\":[", p->bundle_sha256);
 	add_changes(b, &p->changes);
 	buf_addf(b, "],\"commit\":\"%s\",\"crosscheck\":\"%s\",\"findings\":", commit,
-		 p->strength == TREE_STRENGTH_FULL ? "full" : "stat");
+		 !kind_of(p->kind)->has_run	     ? "none"
+		 : p->strength == TREE_STRENGTH_FULL ? "full"
+						     : "stat");
 	report_findings(&p->hazards, p->policy->strict.value != 0, b);
 	buf_addf(b, ",\"left_behind\":[");
 	add_left(b, &p->left);
 	buf_addf(b, "],\"parent\":\"%s\",\"promotion\":\"%s\",\"ref\":\"", p->nonce.commit,
 		 p->digest);
-	add_escaped(b, p->nonce.ref);
+	add_escaped(b, p->target);
 	buf_addf(b,
 		 "\",\"run\":\"%s\",\"schema\":\"weir.promotion/1\",\"tree\":\"%s\","
 		 "\"untouched\":%llu}\n",
@@ -208,7 +210,7 @@ void report_text(const struct promotion *p, FILE *out)
 
 	git_oid_tostr(commit, sizeof(commit), &p->commit);
 	fprintf(out, "promoted %s to %s\n  parent    %s\n  promotion sha256:%s\n", commit,
-		p->nonce.ref, p->nonce.commit, p->digest);
+		p->target, p->nonce.commit, p->digest);
 	print_counts(out, &p->changes);
 	print_changes(out, &p->changes, false);
 	if (p->left.count > 0) {

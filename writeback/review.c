@@ -190,6 +190,8 @@ int review_skipped(const struct review *r, struct gate_texts *ret_lines)
 			"cross-check: unchanged files were compared by inode, size, mode and "
 			"time, not by content: ",
 			buf_str(&strength));
+	if (err == -ENOENT)
+		err = 0; /* no run, nothing to be checked against */
 	for (size_t i = 0; err == 0 && i < r->count; i++) {
 		const struct review_change *c = &r->changes[i];
 		cleanup_buf struct buf path = { 0 };

@@ -172,7 +172,9 @@ static void print_top(FILE *out, const struct review *r)
 
 	signed_time_format(r->pending->proposed, when);
 	fprintf(out, "promotion   sha256:%s\nproposed    %s\n", r->pending->digest, when);
+	print_line(out, r, "kind", "kind");
 	print_line(out, r, "run", "run");
+	print_line(out, r, "object", "about");
 	print_line(out, r, "repository", "repository");
 	print_line(out, r, "ref", "ref");
 	print_line(out, r, "base", "base");

@@ -35,10 +35,10 @@ int step_approve(struct promotion *p, enum gate_answer *ret_answer, struct weir_
 {
 	int err = 0;
 
-	if (p->policy->approvals.pos.line == 0)
+	if (p->policy->approvals.pos.line == 0 && !promotion_asks_people(p))
 		return refuse(e, REASON_APPROVALS,
 			      "the policy does not say how many approvals a promotion needs");
-	if (approve_wanted(p->policy))
+	if (promotion_asks_people(p))
 		err = ask_people(p, e);
 	if (err == 0)
 		*ret_answer = GATE_YES;

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Step 7, commit: the commit object, made from quarantined objects and signed. It is written
- * by publish. Trailers (git-interpret-trailers(1)), the last paragraph of the message:
+ * by publish. Trailers (git-interpret-trailers(1)), the last paragraph of the message: those of the
+ * kind (writeback/kind.h), and
  *
- *   Weir-Run: ID              Weir-Verdict: clean
- *   Weir-Manifest: sha256:H   of manifest(after)
- *   Weir-Trace: sha256:H      chain root
- *   Weir-Policy: sha256:H     Weir-Promotion: sha256:H   (writeback/digest.h)
+ *   Weir-Promotion: sha256:H  (writeback/digest.h)
  *   Weir-Ledger: N sha256:H   size and root of the ledger before this promotion
  */
 #include <errno.h>
@@ -14,6 +12,7 @@
 #include <time.h>
 
 #include "user/base/cleanup.h"
+#include "writeback/digest.h"
 #include "writeback/keys.h"
 #include "writeback/message.h"
 #include "writeback/promotion.h"
@@ -37,18 +36,23 @@ static void add_head(const struct promotion *p, struct buf *b)
 static void add_message(const struct promotion *p, struct buf *b)
 {
 	const struct tlog_checkpoint *ledger = &p->ledger->log.checkpoint;
-	const struct statement *s = &p->statement;
+	const struct kind_trailer *t = kind_of(p->kind)->trailers;
 	char root[DIGEST_HEX];
 
 	digest_hex(ledger->root.bytes, DIGEST_SIZE, root);
 	buf_add(b, "\n", 1);
 	message_add(b, p->message);
-	buf_addf(b,
-		 "\nWeir-Run: %s\nWeir-Verdict: %s\nWeir-Manifest: sha256:%s\n"
-		 "Weir-Trace: sha256:%s\nWeir-Policy: sha256:%s\nWeir-Promotion: sha256:%s\n",
-		 s->run, verdict_name(p->verdict.value), s->manifest_after, s->trace_root,
-		 s->policy, p->digest);
-	buf_addf(b, "Weir-Ledger: %llu sha256:%s\n", (unsigned long long)ledger->size, root);
+	buf_add(b, "\n", 1);
+	for (; t->trailer; t++) {
+		cleanup_buf struct buf value = { 0 };
+
+		if (digest_find(buf_str(&p->digest_text), t->key, &value) < 0)
+			b->failed = true;
+		buf_addf(b, "%s: %s%s\n", t->trailer, t->prefix, buf_str(&value));
+	}
+	buf_addf(b, "Weir-Promotion: sha256:%s\n", p->digest);
+	buf_addf(b, KIND_LEDGER_TRAILER ": %llu sha256:%s\n", (unsigned long long)ledger->size,
+		 root);
 }
 
 /* "gpgsig" with its lines indented, as git writes header fields of several lines. */

@@ -138,7 +138,7 @@ static int check_workspace(struct promotion *p, struct weir_err *e)
 		      done.differences == 1 ? "" : "s");
 }
 
-int step_crosscheck(struct promotion *p, enum gate_answer *ret_answer, struct weir_err *e)
+int run_crosscheck(struct promotion *p, enum gate_answer *ret_answer, struct weir_err *e)
 {
 	int err = check_manifests(p, e);
 

@@ -116,6 +116,17 @@ static void add_run(const struct promotion *p, struct buf *b)
 	add_line(b, "hashed", text);
 }
 
+/* What stands there for a promotion that no run made. */
+static void add_order(const struct promotion *p, struct buf *b)
+{
+	add_line(b, "run", p->statement.run);
+	add_line(b, "nonce", p->statement.nonce);
+	add_line(b, "statement", p->statement.sha256);
+	add_line(b, "object", p->order.object);
+	add_line(b, "policy", p->statement.policy);
+	add_line(b, "policy-source", p->policy_source);
+}
+
 static int add_target(const struct promotion *p, struct buf *b)
 {
 	cleanup_buf struct buf author = { 0 };
@@ -125,8 +136,10 @@ static int add_target(const struct promotion *p, struct buf *b)
 
 	git_oid_tostr(tree, sizeof(tree), &p->tree);
 	buf_addf(b, "%s\n", PROMOTION_HEAD);
+	if (p->kind != KIND_RUN)
+		add_line(b, "kind", kind_of(p->kind)->name);
 	add_line(b, "repository", p->config->id);
-	add_line(b, "ref", p->nonce.ref);
+	add_line(b, "ref", p->target);
 	add_line(b, "base", p->nonce.commit);
 	add_line(b, "tree", tree);
 	err = add_hash(b, "changes", p->changes_text.data, p->changes_text.len);
@@ -205,9 +218,9 @@ int step_digest(struct promotion *p, enum gate_answer *ret_answer, struct weir_e
 	err = add_glass(p, b, e);
 	if (err < 0)
 		return err;
-	add_run(p, b);
+	(kind_of(p->kind)->has_run ? add_run : add_order)(p, b);
 	err = add_signers(p, b, e);
-	if (err == 0 && approve_wanted(p->policy))
+	if (err == 0 && promotion_asks_people(p))
 		err = approve_find_producers(p, e);
 	if (err == 0)
 		err = approve_add_lines(p, b, e);

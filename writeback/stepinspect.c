@@ -300,7 +300,8 @@ static int inspect_changes(struct promotion *p)
 	for (size_t i = 0; err == 0 && i < p->changes.count; i++) {
 		const struct change *c = &p->changes.items[i];
 
-		if (c->st_mode != 0 && (i == 0 || c[-1].st_mode == 0 || !same_dir(&c[-1], c)))
+		if (p->after && c->st_mode != 0 &&
+		    (i == 0 || c[-1].st_mode == 0 || !same_dir(&c[-1], c)))
 			nested = check_nested(p, c);
 		else if (c->st_mode == 0)
 			nested = 0;
@@ -374,7 +375,20 @@ static int check_count(const struct promotion *p, struct weir_err *e)
 	return 0;
 }
 
-int step_inspect(struct promotion *p, enum gate_answer *ret_answer, struct weir_err *e)
+int inspect_findings(struct promotion *p, struct weir_err *e)
+{
+	int err = inspect_changes(p);
+
+	if (err == 0 && p->after)
+		err = inspect_modes(p);
+	if (err == 0)
+		err = twins_inspect(&p->hazards, &p->base, &p->changes);
+	if (err < 0)
+		return err_errno(e, err, "inspecting the changes");
+	return hazards_judge_hopeless(&p->hazards, e);
+}
+
+int run_inspect(struct promotion *p, enum gate_answer *ret_answer, struct weir_err *e)
 {
 	int err = sort_out(p, e);
 
@@ -385,14 +399,5 @@ int step_inspect(struct promotion *p, enum gate_answer *ret_answer, struct weir_
 		err = check_left(p, e);
 	for (size_t i = 0; err == 0 && i < p->changes.count; i++)
 		err = check_before(p, &p->changes.items[i], e);
-	if (err < 0)
-		return err;
-	err = inspect_changes(p);
-	if (err == 0)
-		err = inspect_modes(p);
-	if (err == 0)
-		err = twins_inspect(&p->hazards, &p->base, &p->changes);
-	if (err < 0)
-		return err_errno(e, err, "inspecting the changes");
-	return hazards_judge_hopeless(&p->hazards, e);
+	return err < 0 ? err : inspect_findings(p, e);
 }

@@ -46,23 +46,7 @@ static int check_nonce(const struct promotion *p, struct weir_err *e)
 	return 0;
 }
 
-/* Said early; what counts is the comparison under the lock. */
-static int check_branch(const struct promotion *p, struct weir_err *e)
-{
-	char now[OID_HEX];
-	git_oid tip;
-	int err = repo_read_ref(&p->repo, p->nonce.ref, &tip, e);
-
-	if (err < 0)
-		return err;
-	if (git_oid_equal(&tip, &p->base_commit))
-		return 0;
-	git_oid_tostr(now, sizeof(now), &tip);
-	return refuse(e, REASON_BASE_MOVED, "%s moved from %s to %s", p->nonce.ref, p->nonce.commit,
-		      now);
-}
-
-int step_nonce(struct promotion *p, enum gate_answer *ret_answer, struct weir_err *e)
+int run_nonce(struct promotion *p, enum gate_answer *ret_answer, struct weir_err *e)
 {
 	int err = read_input(p, RUN_STATEMENT, "statement.json", STATEMENT_MAX, &p->statement_text,
 			     e);
@@ -83,10 +67,8 @@ int step_nonce(struct promotion *p, enum gate_answer *ret_answer, struct weir_er
 		err = check_nonce(p, e);
 	if (err < 0)
 		return err;
-	if (!gate_texts_have(&p->config->refs, p->nonce.ref))
-		return refuse(e, REASON_REF, "%s is no promotable ref", p->nonce.ref);
 	if (git_oid_fromstr(&p->base_commit, p->nonce.commit) < 0)
 		return refuse(e, REASON_NONCE_MISMATCH, "nonce %s names no commit", p->nonce.id);
-	err = check_branch(p, e);
+	err = promotion_check_ref(p, e);
 	return err < 0 ? err : repo_read_commit(&p->repo, &p->base_commit, &p->base_head, e);
 }

@@ -287,7 +287,7 @@ static int check_rest(struct promotion *p, struct weir_err *e)
 		err = load_policy(p, e);
 	if (err == 0)
 		err = check_policy(p, e);
-	if (err == 0 && approve_wanted(p->policy))
+	if (err == 0 && promotion_asks_people(p))
 		err = people_load(p->config, &p->repo, &p->base_head.tree, &p->people, e);
 	if (err == 0)
 		err = check_coverage(p, e);
@@ -301,7 +301,7 @@ static int check_rest(struct promotion *p, struct weir_err *e)
 }
 
 /* That a run is violated is said before whatever else is wrong with it. */
-int step_open(struct promotion *p, enum gate_answer *ret_answer, struct weir_err *e)
+int run_open(struct promotion *p, enum gate_answer *ret_answer, struct weir_err *e)
 {
 	int err = read_trace(p, e);
 

@@ -64,15 +64,19 @@ static int write_record(const struct promotion *p, const git_oid *tip, const str
 	record_add(&w, "promotion", &p->digest_text);
 	record_add(&w, "changes", &p->changes_text);
 	record_add(&w, "statement.json", &p->statement_text);
-	record_add(&w, "statement.sig", &p->signature_text);
+	if (p->signature_text.len > 0)
+		record_add(&w, "statement.sig", &p->signature_text);
 	if (p->tally.bundle.len > 0)
 		record_add(&w, "approvals", &p->tally.bundle);
 	if (p->exceptions.bundle.len > 0)
 		record_add(&w, "exceptions", &p->exceptions.bundle);
 	for (enum attest_kind kind = 0; kind < ATTEST_KIND_COUNT; kind++)
-		record_add(&w, attest_file(kind), &p->attestations.envelopes[kind]);
-	record_add(&w, ATTEST_READS, &p->attestations.reads);
-	record_add(&w, ATTEST_LINK, &p->attestations.link);
+		if (kind_attests(p->kind, kind))
+			record_add(&w, attest_file(kind), &p->attestations.envelopes[kind]);
+	if (kind_of(p->kind)->has_run) {
+		record_add(&w, ATTEST_READS, &p->attestations.reads);
+		record_add(&w, ATTEST_LINK, &p->attestations.link);
+	}
 	if (proofs[0].len > 0) {
 		record_add(&w, "intent", &proofs[0]);
 		record_add(&w, "intent.tlog-proof", &proofs[1]);
@@ -122,7 +126,7 @@ static int fill_journal(const struct promotion *p, struct journal *j, struct wei
 	git_oid_tostr(j->nonce.promoted, sizeof(j->nonce.promoted), &p->commit);
 	j->nonce.run = strdup(p->statement.run);
 	record->ref = strdup(RECORD_REF);
-	branch->ref = strdup(p->nonce.ref);
+	branch->ref = strdup(p->target);
 	if (!j->nonce.run || !record->ref || !branch->ref)
 		return err_errno(e, -ENOMEM, "publishing");
 	branch->old = p->base_commit;
@@ -142,7 +146,7 @@ static int add_intent(struct promotion *p, struct weir_err *e)
 	char commit[OID_HEX], tree[OID_HEX];
 	const struct ledger_entry n = { .kind = LEDGER_INTENT,
 					.repository = p->config->id,
-					.ref = p->nonce.ref,
+					.ref = (char *)(uintptr_t)p->target,
 					.base = p->nonce.commit,
 					.tree = tree,
 					.commit = commit,

@@ -16,6 +16,7 @@
 #include "writeback/intake.h"
 #include "writeback/promotion.h"
 #include "writeback/publish.h"
+#include "writeback/quarantine.h"
 #include "writeback/reason.h"
 #include "writeback/treebuild.h"
 
@@ -115,12 +116,30 @@ static int write_index(const struct promotion *p, const struct buf *index, struc
 	return err < 0 ? err_errno(e, err, "writing the pack's index") : 0;
 }
 
+static int finish(struct promotion *p, struct pack *pack, struct weir_err *e)
+{
+	cleanup_buf struct buf index = { 0 };
+	int err = pack_finish(pack, &p->pack, &index);
+
+	return err < 0 ? err_errno(e, err, "writing the pack") : write_index(p, &index, e);
+}
+
+int quarantine_empty(struct promotion *p, struct weir_err *e)
+{
+	cleanup_close int fd = create(p->quarantine, "pack", O_RDWR, e);
+	cleanup_pack struct pack *pack = NULL;
+	int err = fd < 0 ? fd : pack_new(fd, LEVEL, &pack);
+
+	if (fd < 0)
+		return fd;
+	return err < 0 ? err_errno(e, err, "quarantine") : finish(p, pack, e);
+}
+
 static int fill(struct promotion *p, int fd, struct weir_err *e)
 {
 	__attribute__((__cleanup__(intake_done))) struct intake in = { .repo = &p->repo,
 								       .hazards = &p->hazards };
 	cleanup_pack struct pack *pack = NULL;
-	cleanup_buf struct buf index = { 0 };
 	int err = pack_new(fd, LEVEL, &pack);
 
 	in.pack = pack;
@@ -139,13 +158,10 @@ static int fill(struct promotion *p, int fd, struct weir_err *e)
 		err = treebuild_apply(&p->repo, &p->base_head.tree, &p->changes, pack, &p->tree, e);
 	if (err < 0)
 		return err;
-	err = pack_finish(pack, &p->pack, &index);
-	if (err < 0)
-		return err_errno(e, err, "writing the pack");
-	return write_index(p, &index, e);
+	return finish(p, pack, e);
 }
 
-int step_quarantine(struct promotion *p, enum gate_answer *ret_answer, struct weir_err *e)
+int run_quarantine(struct promotion *p, enum gate_answer *ret_answer, struct weir_err *e)
 {
 	cleanup_close int fd = -1;
 	int err;

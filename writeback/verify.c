@@ -16,10 +16,10 @@
 #include "writeback/verifyattest.h"
 #include "writeback/verifyexcept.h"
 #include "writeback/verifyledger.h"
+#include "writeback/verifyorder.h"
 #include "writeback/verifytree.h"
 
 #define COMMIT_MAX ((size_t)1 << 20)
-#define TRAILER_START "Weir-Run: "
 #define POLICY_PATH ".weir/policy.yaml"
 
 static const struct {
@@ -30,10 +30,6 @@ static const struct {
 	VERIFY_LINKS(WEIR_X)
 #undef WEIR_X
 };
-
-static const char *const trailer_keys[] = { "Weir-Run",	  "Weir-Verdict", "Weir-Manifest",
-					    "Weir-Trace", "Weir-Policy",  "Weir-Promotion",
-					    "Weir-Ledger" };
 
 const char *verify_name(enum verify_link link)
 {
@@ -130,6 +126,34 @@ static int check_signature(struct verify *v, struct weir_err *e)
 	return err < 0 ? verify_fail(VERIFY_SIGNATURE, e, cause.text) : 0;
 }
 
+/* One line "TRAILER: ...". Returns: what follows it, or NULL. */
+static const char *skip_trailer(const char *at, const char *trailer)
+{
+	size_t len = strlen(trailer);
+
+	if (strncmp(at, trailer, len) != 0 || strncmp(at + len, ": ", 2) != 0)
+		return NULL;
+	at += strcspn(at, "\n");
+	return at + (*at == '\n');
+}
+
+/* The first line of the last paragraph tells the kind. */
+static const char *find_trailers(struct verify *v)
+{
+	for (unsigned int i = 0; v->message && i < KIND_COUNT; i++) {
+		cleanup_buf struct buf start = { 0 };
+		const char *at;
+
+		buf_addf(&start, "\n\n%s: ", kind_of((enum promotion_kind)i)->trailers[0].trailer);
+		at = strstr(v->message, buf_str(&start));
+		if (!at)
+			continue;
+		v->kind = (enum promotion_kind)i;
+		return at + 2;
+	}
+	return NULL;
+}
+
 /* Our lines make up the last paragraph, in their order, and stand nowhere else. */
 static int check_trailers(struct verify *v, struct weir_err *e)
 {
@@ -137,10 +161,9 @@ static int check_trailers(struct verify *v, struct weir_err *e)
 	const char *at;
 
 	v->message = message ? message + 2 : NULL;
-	at = v->message ? strstr(v->message, "\n\n" TRAILER_START) : NULL;
-	if (!at)
+	v->trailers = find_trailers(v);
+	if (!v->trailers)
 		return verify_fail(VERIFY_TRAILERS, e, "no trailers of the gate");
-	v->trailers = at + 2;
 	for (const char *line = v->message; line && line < v->trailers;) {
 		if (strncasecmp(line + strspn(line, " \t"), "weir-", 5) == 0 &&
 		    memchr(line, ':', strcspn(line, "\n")))
@@ -149,15 +172,12 @@ static int check_trailers(struct verify *v, struct weir_err *e)
 		line += line != NULL;
 	}
 	at = v->trailers;
-	for (size_t i = 0; i < ARRAY_SIZE(trailer_keys); i++) {
-		size_t len = strlen(trailer_keys[i]);
-
-		if (strncmp(at, trailer_keys[i], len) != 0 || strncmp(at + len, ": ", 2) != 0)
-			return verify_fail(VERIFY_TRAILERS, e,
-					   "a trailer is missing or out of place");
-		at += strcspn(at, "\n");
-		at += *at == '\n';
-	}
+	for (const struct kind_trailer *t = kind_of(v->kind)->trailers; at && t->trailer; t++)
+		at = skip_trailer(at, t->trailer);
+	at = at ? skip_trailer(at, "Weir-Promotion") : NULL;
+	at = at ? skip_trailer(at, KIND_LEDGER_TRAILER) : NULL;
+	if (!at)
+		return verify_fail(VERIFY_TRAILERS, e, "a trailer is missing or out of place");
 	return *at ? verify_fail(VERIFY_TRAILERS, e, "something follows the trailers") : 0;
 }
 
@@ -220,27 +240,22 @@ bool verify_promotion_has(const struct verify *v, const char *key, const char *v
 
 static int check_digest(struct verify *v, struct weir_err *e)
 {
-	static const struct {
-		const char *trailer;
-		const char *key;
-		size_t skip; /* "sha256:" */
-	} same[] = { { "Weir-Run", "run", 0 },
-		     { "Weir-Verdict", "verdict", 0 },
-		     { "Weir-Manifest", "after", 7 },
-		     { "Weir-Trace", "trace", 7 },
-		     { "Weir-Policy", "policy", 7 } };
 	cleanup_buf struct buf promotion = { 0 };
 
 	if (verify_trailer(v, "Weir-Promotion", &promotion) < 0 || promotion.len < 7 ||
 	    !text_has_hash(&v->record.promotion, promotion.data + 7))
 		return verify_fail(VERIFY_DIGEST, e,
 				   "the record is not the one that the commit names");
-	for (size_t i = 0; i < ARRAY_SIZE(same); i++) {
+	if (kind_of_text(buf_str(&v->record.promotion)) != v->kind)
+		return verify_fail(VERIFY_DIGEST, e, "the promotion is of another kind");
+	for (const struct kind_trailer *t = kind_of(v->kind)->trailers; t->trailer; t++) {
 		cleanup_buf struct buf value = { 0 };
+		size_t skip = strlen(t->prefix);
 
-		if (verify_trailer(v, same[i].trailer, &value) < 0 || value.len < same[i].skip ||
-		    !verify_promotion_says(v, same[i].key, buf_str(&value) + same[i].skip))
-			return verify_fail(VERIFY_DIGEST, e, same[i].trailer);
+		if (verify_trailer(v, t->trailer, &value) < 0 || value.len < skip ||
+		    strncmp(buf_str(&value), t->prefix, skip) != 0 ||
+		    !verify_promotion_says(v, t->key, buf_str(&value) + skip))
+			return verify_fail(VERIFY_DIGEST, e, t->trailer);
 	}
 	return 0;
 }
@@ -309,7 +324,7 @@ static int check_content(struct verify *v, struct weir_err *e)
 	return err < 0 ? verify_fail(VERIFY_CONTENT, e, cause.text) : 0;
 }
 
-static int check_statement(struct verify *v, struct weir_err *e)
+static int check_run(struct verify *v, struct weir_err *e)
 {
 	cleanup_statement struct statement s = { 0 };
 	struct weir_err cause = { 0 };
@@ -334,6 +349,15 @@ static int check_statement(struct verify *v, struct weir_err *e)
 	    !verify_promotion_says(v, "verdict", s.verdict))
 		return verify_fail(VERIFY_STATEMENT, e, "the statement is of another promotion");
 	return 0;
+}
+
+static int check_statement(struct verify *v, struct weir_err *e)
+{
+	struct weir_err cause = { 0 };
+
+	if (kind_of(v->kind)->has_run)
+		return check_run(v, e);
+	return verifyorder_check(v, &cause) < 0 ? verify_fail(VERIFY_STATEMENT, e, cause.text) : 0;
 }
 
 static int check_policy(struct verify *v, struct weir_err *e)

@@ -15,6 +15,7 @@
 
 #include "writeback/attest.h"
 #include "writeback/digest.h"
+#include "writeback/kind.h"
 #include "writeback/ledger.h"
 #include "writeback/record.h"
 #include "writeback/repo.h"
@@ -30,7 +31,7 @@
 	X(HEAD, "head", "parent, tree, author and message are those of the promotion") \
 	X(CHANGES, "changes", "the tree differs from its parent exactly as recorded") \
 	X(CONTENT, "content", "changed blobs have the recorded SHA-256") \
-	X(STATEMENT, "statement", "the host's statement is signed and is the one recorded") \
+	X(STATEMENT, "statement", "the host's statement, or the order, is the one recorded") \
 	X(POLICY, "policy", "the policy is the parent commit's, or one that the gate allows") \
 	X(EXCEPTIONS, "exceptions", "what was found and accepted, people accepted by name") \
 	X(APPROVALS, "approvals", "those whom the policy asks for agreed to this promotion") \
@@ -66,6 +67,7 @@ struct verify {
 	struct buf signer;   /* public blob that signed */
 	const char *message; /* inside plain */
 	const char *trailers;
+	enum promotion_kind kind; /* that the trailers say */
 	struct repo_commit head;
 	struct record record;
 	struct attestations attestations;

@@ -18,25 +18,30 @@ static int say(enum verify_link link, struct weir_err *e, const char *file, cons
 	return verify_fail(link, e, text);
 }
 
+static int open_envelope(struct verify *v, enum attest_kind kind, const unsigned char *key,
+			 struct weir_err *e)
+{
+	struct buf *envelope = &v->attestations.envelopes[kind];
+	struct weir_err cause = { 0 };
+	int err = record_read_file(v->repo, &v->commit, attest_file(kind), envelope, &cause);
+
+	if (err == 0)
+		err = dsse_open(DSSE_IN_TOTO, key, buf_str(envelope), envelope->len,
+				&v->payloads[kind], &cause);
+	return err < 0 ? say(VERIFY_DSSE, e, attest_file(kind), cause.text) : 0;
+}
+
 int verifyattest_dsse(struct verify *v, struct weir_err *e)
 {
 	unsigned char key[ED25519_PUBLIC];
+	int err = 0;
 
 	if (sshkey_blob_ed25519(&v->signer, key) < 0)
 		return verify_fail(VERIFY_DSSE, e, "the commit's key can't sign attestations");
-	for (enum attest_kind kind = 0; kind < ATTEST_KIND_COUNT; kind++) {
-		struct buf *envelope = &v->attestations.envelopes[kind];
-		struct weir_err cause = { 0 };
-		int err =
-			record_read_file(v->repo, &v->commit, attest_file(kind), envelope, &cause);
-
-		if (err == 0)
-			err = dsse_open(DSSE_IN_TOTO, key, buf_str(envelope), envelope->len,
-					&v->payloads[kind], &cause);
-		if (err < 0)
-			return say(VERIFY_DSSE, e, attest_file(kind), cause.text);
-	}
-	return 0;
+	for (enum attest_kind kind = 0; err == 0 && kind < ATTEST_KIND_COUNT; kind++)
+		if (kind_attests(v->kind, kind))
+			err = open_envelope(v, kind, key, e);
+	return err;
 }
 
 /* NAME's digest of this kind in a list of resource descriptors. */
@@ -65,6 +70,26 @@ static bool says(const struct verify *v, const char *key, struct buf *ret_value)
 	return digest_find(buf_str(&v->record.promotion), key, ret_value) == 0;
 }
 
+static const char *check_provenance(const struct verify *v, const json_t *root,
+				    const char *promotion, const char *reads)
+{
+	const json_t *made = get(root, "predicate", "runDetails", "byproducts");
+	const json_t *from = get(root, "predicate", "buildDefinition", "resolvedDependencies");
+	cleanup_buf struct buf value = { 0 };
+
+	if (!descriptor_is(made, "promotion", "sha256", promotion))
+		return "is of another promotion";
+	if (!says(v, "base", &value) || !descriptor_is(from, "base", "gitCommit", buf_str(&value)))
+		return "is of another base";
+	if (!kind_of(v->kind)->has_run)
+		return NULL;
+	if (!says(v, "trace", &value) ||
+	    !descriptor_is(made, "trace", "weirTraceRoot", buf_str(&value)))
+		return "is of another trace";
+	return descriptor_is(from, ATTEST_READS, "sha256", reads) ? NULL
+								  : "is of another list of reads";
+}
+
 /* The parts that tie a predicate to the rest of the record. */
 static const char *check_predicate(const struct verify *v, enum attest_kind kind,
 				   const json_t *root, const char *promotion, const char *reads)
@@ -74,19 +99,7 @@ static const char *check_predicate(const struct verify *v, enum attest_kind kind
 
 	switch (kind) {
 	case ATTEST_PROVENANCE:
-		list = get(root, "predicate", "runDetails", "byproducts");
-		if (!descriptor_is(list, "promotion", "sha256", promotion))
-			return "is of another promotion";
-		if (!says(v, "trace", &value) ||
-		    !descriptor_is(list, "trace", "weirTraceRoot", buf_str(&value)))
-			return "is of another trace";
-		list = get(root, "predicate", "buildDefinition", "resolvedDependencies");
-		if (!says(v, "base", &value) ||
-		    !descriptor_is(list, "base", "gitCommit", buf_str(&value)))
-			return "is of another base";
-		return descriptor_is(list, ATTEST_READS, "sha256", reads)
-			       ? NULL
-			       : "is of another list of reads";
+		return check_provenance(v, root, promotion, reads);
 	case ATTEST_TRACE:
 		list = get(root, "predicate", "monitorLog", "fileAccess");
 		if (!descriptor_is(list, ATTEST_READS, "sha256", reads))
@@ -136,29 +149,37 @@ static const char *check_statement(const struct verify *v, enum attest_kind kind
 	return json_text_is(digest, "gitTree", tree) ? NULL : "is about another tree";
 }
 
+static int check_payload(const struct verify *v, enum attest_kind kind, const char *promotion,
+			 const char *reads, struct weir_err *e)
+{
+	const struct buf *payload = &v->payloads[kind];
+	struct weir_err cause = { 0 };
+	cleanup_json json_t *root = json_read(buf_str(payload), payload->len, "payload", &cause);
+	const char *why = root ? check_statement(v, kind, root) : cause.text;
+
+	if (!why)
+		why = check_predicate(v, kind, root, promotion, reads);
+	return why ? say(VERIFY_ATTESTED, e, attest_file(kind), why) : 0;
+}
+
 int verifyattest_content(struct verify *v, struct weir_err *e)
 {
 	cleanup_buf struct buf promotion = { 0 };
 	unsigned char hash[DIGEST_SIZE];
+	struct buf *list = &v->attestations.reads;
 	struct weir_err cause = { 0 };
 	char reads[DIGEST_HEX];
+	int err = 0;
 
-	if (record_read_file(v->repo, &v->commit, ATTEST_READS, &v->attestations.reads, &cause) < 0)
+	if (kind_of(v->kind)->has_run &&
+	    record_read_file(v->repo, &v->commit, ATTEST_READS, list, &cause) < 0)
 		return verify_fail(VERIFY_ATTESTED, e, cause.text);
-	if (digest_bytes(buf_str(&v->attestations.reads), v->attestations.reads.len, hash) < 0 ||
+	if (digest_bytes(buf_str(list), list->len, hash) < 0 ||
 	    verify_trailer(v, "Weir-Promotion", &promotion) < 0 || promotion.len < 7)
 		return verify_fail(VERIFY_ATTESTED, e, "the reads can't be hashed");
 	digest_hex(hash, sizeof(hash), reads);
-	for (enum attest_kind kind = 0; kind < ATTEST_KIND_COUNT; kind++) {
-		const struct buf *payload = &v->payloads[kind];
-		cleanup_json json_t *root =
-			json_read(buf_str(payload), payload->len, "payload", &cause);
-		const char *why = root ? check_statement(v, kind, root) : cause.text;
-
-		if (!why)
-			why = check_predicate(v, kind, root, promotion.data + 7, reads);
-		if (why)
-			return say(VERIFY_ATTESTED, e, attest_file(kind), why);
-	}
-	return 0;
+	for (enum attest_kind kind = 0; err == 0 && kind < ATTEST_KIND_COUNT; kind++)
+		if (kind_attests(v->kind, kind))
+			err = check_payload(v, kind, promotion.data + 7, reads, e);
+	return err;
 }

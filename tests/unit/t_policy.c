@@ -138,7 +138,8 @@ static void t_tiers(void **state)
 			     "    - paths: [\"**\"]\n"
 			     "    - {paths: [\".github/**\", a], role: security, count: 2}\n"
 			     "  approval_window: 2h\n"
-			     "  exception_span: 3d\n");
+			     "  exception_span: 3d\n"
+			     "  revert: security\n");
 
 	(void)state;
 	assert_int_equal(p->approvals.pos.line, 8);
@@ -150,6 +151,7 @@ static void t_tiers(void **state)
 	assert_int_equal(p->tiers.items[1].paths.count, 2);
 	assert_int_equal(p->approval_window_ns.value, 7200000000000);
 	assert_int_equal(p->exception_span_ns.value, 3 * 86400000000000);
+	assert_int_equal(p->revert.value, POLICY_ROLE_SECURITY);
 }
 
 /* Part of an allowed write may be taken away again. */

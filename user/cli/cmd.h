@@ -39,6 +39,7 @@ int cmd_except(int argc, char **argv);
 int cmd_verify(int argc, char **argv);
 int cmd_audit(int argc, char **argv);
 int cmd_attest(int argc, char **argv);
+int cmd_revert(int argc, char **argv);
 int cmd_unload(int argc, char **argv);
 
 #endif

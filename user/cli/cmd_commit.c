@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * weir commit, verify, audit, attest: the gate does the work; weir holds the seal while it does.
+ * weir commit, revert, verify, audit, attest: the gate does the work; weir holds the seal while it does.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -163,4 +163,9 @@ int cmd_audit(int argc, char **argv)
 int cmd_attest(int argc, char **argv)
 {
 	return pass_on("attest", argc, argv);
+}
+
+int cmd_revert(int argc, char **argv)
+{
+	return pass_on("revert", argc, argv);
 }

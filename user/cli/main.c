@@ -23,6 +23,7 @@ static const struct cmd commands[] = {
 	{ "except", "accept findings of a run for a time, by name, signed", cmd_except },
 	{ "verify", "verify a promoted commit", cmd_verify },
 	{ "audit", "verify every commit of a branch, and the ledger", cmd_audit },
+	{ "revert", "undo the tip of a branch, signed by a platform owner", cmd_revert },
 	{ "attest", "print the attestations of a promoted commit", cmd_attest },
 	{ "policy", "check a policy, or explain what it says about a path", cmd_policy },
 	{ "doctor", "tell what this host can do, by trying, and what to change", cmd_doctor },

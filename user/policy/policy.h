@@ -33,6 +33,7 @@
  *       - {paths: [".github/ **"], role: security, count: 2}
  *     approval_window: 7d              longest life of an approval
  *     exception_span: 30d              longest life of an exception
+ *     revert: platform-owner           role that may undo the tip of a branch
  *     unlisted: list                   or refuse
  *     strict: false
  *
@@ -197,6 +198,7 @@ struct policy {
 	struct policy_tiers tiers;	     /* approvals as a list; then the number says nothing */
 	struct policy_value approval_window_ns;
 	struct policy_value exception_span_ns;
+	struct policy_value revert;   /* enum policy_role */
 	struct policy_value unlisted; /* enum policy_unlisted */
 	struct policy_value strict;
 };

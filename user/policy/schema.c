@@ -242,6 +242,7 @@ static const struct policy_field writeback_fields[] = {
 	       WINDOW_DEFAULT_NS),
 	PARSED("exception_span", AT(exception_span_ns), policy_parse_duration, WANT_DURATION,
 	       SPAN_DEFAULT_NS),
+	CHOICE("revert", AT(revert), roles, POLICY_ROLE_PLATFORM_OWNER),
 	CHOICE("unlisted", AT(unlisted), unlisted, POLICY_UNLISTED_LIST),
 	BOOL("strict", AT(strict), 0),
 	{ 0 },

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+#include "writeback/promotion.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "writeback/reason.h"
+
+void promotion_done(struct promotion *p)
+{
+	repo_close(&p->repo);
+	buf_done(&p->statement_text);
+	buf_done(&p->signature_text);
+	statement_done(&p->statement);
+	nonce_done(&p->nonce);
+	order_done(&p->order);
+	buf_done(&p->policy_text);
+	policy_free(p->policy);
+	mutations_free(p->mutations);
+	manifest_free(p->before);
+	manifest_free(p->after);
+	base_done(&p->base);
+	changes_done(&p->changes);
+	changes_done(&p->left);
+	hazards_done(&p->hazards);
+	if (p->quarantine >= 0)
+		close(p->quarantine);
+	pending_done(&p->pending);
+	people_done(&p->people);
+	gate_texts_done(&p->producers);
+	approve_tally_done(&p->tally);
+	reads_done(&p->reads);
+	attestations_done(&p->attestations);
+	except_use_done(&p->exceptions);
+	buf_done(&p->changes_text);
+	buf_done(&p->digest_text);
+	buf_done(&p->commit_data);
+}
+
+bool promotion_asks_people(const struct promotion *p)
+{
+	return p->kind == KIND_REVERT || approve_wanted(p->policy);
+}
+
+int promotion_check_ref(struct promotion *p, struct weir_err *e)
+{
+	char now[OID_HEX];
+	git_oid tip;
+	int err;
+
+	p->target = p->nonce.ref;
+	if (!gate_texts_have(&p->config->refs, p->target))
+		return refuse(e, REASON_REF, "%s is no promotable ref", p->target);
+	err = repo_read_ref(&p->repo, p->target, &tip, e);
+	if (err < 0)
+		return err;
+	if (git_oid_equal(&tip, &p->base_commit))
+		return 0;
+	git_oid_tostr(now, sizeof(now), &tip);
+	return refuse(e, REASON_BASE_MOVED, "%s moved from %s to %s", p->target, p->nonce.commit,
+		      now);
+}
+
+void promotion_record_refusal(struct promotion *p, struct weir_err *e)
+{
+	struct ledger_entry n = { .kind = LEDGER_ABORTED,
+				  .intent = -1,
+				  .ref = p->target ? (char *)(uintptr_t)p->target : p->nonce.ref,
+				  .run = p->statement.run,
+				  .nonce = p->nonce.id,
+				  .promotion = p->digest,
+				  .reason = e->code,
+				  .why = e->text };
+	struct weir_err other = { 0 };
+
+	/* a proposal that waits is no refusal */
+	if (strcmp(e->code, reason_code(REASON_APPROVALS_MISSING)) == 0)
+		return;
+	if (p->recorded || e->exit_code != GATE_EXIT_REFUSED ||
+	    gateledger_add(p->ledger, &n, NULL, &other) == 0)
+		return;
+	err_wrap(e, "not in the ledger (%.200s)", other.text);
+}
