@@ -2,6 +2,7 @@
 /* Step 1, open: the trace says what happened, the base commit says what was allowed. */
 #include <errno.h>
 #include <jansson.h>
+#include <linux/capability.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -223,11 +224,40 @@ static int load_policy(struct promotion *p, struct weir_err *e)
 	return 0;
 }
 
+/* A run that was only looked at from behind: what it may have done to the collector can't be
+ * ruled out where a member had the power to. */
+static int check_source(const struct promotion *p, struct weir_err *e)
+{
+	static const unsigned int powers[] = { CAP_DAC_OVERRIDE, CAP_SYS_ADMIN };
+	const struct policy *policy = p->policy;
+
+	if (p->verdict.source != VERDICT_SOURCE_SYSCALL)
+		return 0;
+	if (policy->coverage.value != POLICY_COVERAGE_SYSCALL)
+		return refuse(e, REASON_COVERAGE,
+			      "the run was watched by system calls only (source syscall), after "
+			      "each had ended; the policy does not say `coverage: syscall`");
+	for (size_t i = 0; i < ARRAY_SIZE(powers); i++)
+		if (policy->capabilities.value >> powers[i] & 1)
+			return refuse(e, REASON_COVERAGE,
+				      "a run whose members have %s can't be promoted from source "
+				      "syscall, which can't protect the collector from them",
+				      policy_capability_name(powers[i]));
+	if (!policy->no_new_privs.value)
+		return refuse(e, REASON_COVERAGE,
+			      "a run whose members may gain privileges (no_new_privs: false) can't "
+			      "be promoted from source syscall");
+	return 0;
+}
+
 static int check_policy(const struct promotion *p, struct weir_err *e)
 {
 	const struct policy *policy = p->policy;
+	int err = check_source(p, e);
 
-	if (policy->coverage.value != POLICY_COVERAGE_FILES)
+	if (err < 0)
+		return err;
+	if (policy->coverage.value == POLICY_COVERAGE_FULL)
 		return refuse(e, REASON_COVERAGE,
 			      "this build watches files only; the policy does not say `coverage: "
 			      "files`");

@@ -103,6 +103,7 @@ enum weir_role {
 	WEIR_ROLE_COLLECTOR = 2, /* protected from members; its death ends the run's rights */
 	WEIR_ROLE_CANARY = 3,	 /* member whose operations are proofs, always enforced */
 };
+#define WEIR_ROLE_ACTS 1u /* a bit of those roles whose operations are judged */
 
 struct weir_task {
 	__u32 slot;
@@ -166,6 +167,7 @@ enum weir_mode {
 #define WEIR_RUN_DEAD (1u << 1)	 /* collector gone: members are denied everything */
 #define WEIR_RUN_TAKEN (1u << 2) /* the slot belongs to a collector or to members left over */
 #define WEIR_RUN_ADMIN (1u << 3) /* members may have CAP_SYS_ADMIN */
+#define WEIR_RUN_AFTER (1u << 4) /* judged after the fact (source "syscall"): nothing is refused */
 
 /* weir_run.trouble: each bit makes the run indeterminate */
 #define WEIR_TROUBLE_RING (1u << 0)    /* a record was lost */
@@ -174,6 +176,10 @@ enum weir_mode {
 #define WEIR_TROUBLE_DEAD (1u << 3)    /* the collector died */
 #define WEIR_TROUBLE_LINKS (1u << 4)   /* link table full */
 #define WEIR_TROUBLE_PLACE (1u << 5)   /* an outsider's change that nobody could place */
+/* Of source "syscall" alone, bits from the top: */
+#define WEIR_TROUBLE_UNKNOWN (1u << 31) /* a name or a descriptor was gone too soon */
+#define WEIR_TROUBLE_URING (1u << 30)	/* io_uring: its operations are no system calls */
+#define WEIR_TROUBLE_ABI (1u << 29)	/* calls of another ABI, or unknown ones */
 
 struct weir_run {
 	__u32 mode;

@@ -254,7 +254,10 @@ static void write_trace(struct run *r, char *root_hex, uint64_t *ret_bytes)
 			   mode_of(r), "mounts", mounts_to_json(r->mounts), "base", base_of(r),
 			   "nonce", json_object_get(r->nonce, "nonce"), "boot", "b", "machine",
 			   "m"));
-	add_json(w, TRACE_COVERAGE, json_pack("{s:o}", "hooks", hooks_json(false, 0)));
+	add_json(w, TRACE_COVERAGE,
+		 json_pack("{s:s, s:o}", "source",
+			   option(r, "source", 0) ? option(r, "source", 0) : "lsm", "hooks",
+			   hooks_json(false, 0)));
 	add_changes(r, w);
 	if (!option(r, "noend", 0)) {
 		json_t *latch = json_object();

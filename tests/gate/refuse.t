@@ -236,6 +236,21 @@ good; end_run exit=3; must_refuse exit-status 'exited with 3' commit; unchanged
 edit 's/require_exit: 0/require_exit: any/'; end_run exit=3; commit >/dev/null
 EOT
 
+t "a run that was only looked at from behind (source syscall)" <<'EOT'
+edit() { good; (cd seed; sed -i "$1" .weir/policy.yaml; git commit -qam p; git push -qf ../trusted.git HEAD:main); chown -R weir: trusted.git
+	cp seed/.weir/policy.yaml policy.yaml; BASE=$(tip); start_run; echo good >ws/good; }
+good; end_run source=syscall; must_refuse coverage 'coverage: syscall' commit; unchanged
+edit 's/^coverage: .*/coverage: syscall\nprivileges: {capabilities: [CAP_DAC_OVERRIDE]}/'; end_run source=syscall
+must_refuse coverage CAP_DAC_OVERRIDE commit; unchanged
+edit 's/^coverage: .*/coverage: syscall\nprivileges: {capabilities: [CAP_SYS_ADMIN]}/'; end_run source=syscall
+must_refuse coverage CAP_SYS_ADMIN commit; unchanged
+edit 's/^coverage: .*/coverage: syscall\nprivileges: {no_new_privs: false}/'; end_run source=syscall
+must_refuse coverage no_new_privs commit; unchanged
+edit 's/^coverage: .*/coverage: syscall/'; end_run source=unknown; must_refuse indeterminate source commit; unchanged
+edit 's/^coverage: .*/coverage: syscall/'; end_run source=syscall; commit >/dev/null
+edit 's/^coverage: .*/coverage: syscall/'; end_run; commit >/dev/null
+EOT
+
 t "nothing may be promoted without writeback.paths" <<'EOT'
 good "'nothing/**'"; end_run; must_refuse nothing-to-promote '1 path elsewhere' commit; unchanged
 EOT

@@ -247,7 +247,7 @@ static const struct bad bads[] = {
 	{ HEAD "mode: [enforce]\n", "6:7", "mode: a list is not a single word" },
 	{ HEAD "mode: {a: b}\n", "6:7", "mode: a map is not a single word" },
 	{ HEAD "mode:\n", "6:6", "mode: '' is unknown" },
-	{ HEAD "coverage: net\n", "6:11", "write one of full, files" },
+	{ HEAD "coverage: net\n", "6:11", "write one of full, files, syscall" },
 	{ HEAD "lossless: yes\n", "6:11", "'yes' is unknown; write true or false" },
 	{ HEAD "lossless: \"true\"\n", "6:11", "true or false, without quotes" },
 	{ HEAD "grace: 1\n", "6:8", "grace: '1' is not a duration: a number and ms, s, m, h or d" },

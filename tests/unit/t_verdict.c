@@ -158,6 +158,48 @@ static void optional_hooks_may_be_absent_but_not_left_out(void **state)
 	assert_int_equal(with_coverage(cover), VERDICT_INDETERMINATE);
 }
 
+static json_t *coverage_of(const char *source)
+{
+	json_t *cover = coverage(NULL);
+
+	json_object_set_new(cover, "source", json_string(source));
+	return cover;
+}
+
+static void only_source_syscall_leaves_hooks_unseen(void **state)
+{
+	json_t *cover;
+
+	(void)state;
+	for (unsigned int i = 0; i < WEIR_HOOK_COUNT; i++) {
+		cover = coverage_of("syscall");
+		set_source(cover, names_hook(i), "unseen");
+		assert_int_equal(with_coverage(cover),
+				 verdict_hook_seen(i) ? VERDICT_INDETERMINATE : VERDICT_CLEAN);
+		cover = coverage_of("fmod_ret");
+		set_source(cover, names_hook(i), "unseen");
+		assert_int_equal(with_coverage(cover), VERDICT_INDETERMINATE);
+	}
+	assert_true(verdict_hook_seen(WEIR_HOOK_FILE_OPEN));
+	assert_false(verdict_hook_seen(WEIR_HOOK_SYSCTL));
+}
+
+static void a_source_is_known_or_a_reason(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i < VERDICT_SOURCE_COUNT; i++) {
+		struct verdict v = { 0 };
+		json_t *cover = coverage_of(verdict_source_name((enum verdict_source)i));
+
+		verdict_add_json(&v, VERDICT_COVERAGE, cover);
+		json_decref(cover);
+		assert_int_equal(v.source, i);
+		assert_int_equal(v.reasons[VERDICT_REASON_COVERAGE], 0);
+	}
+	assert_int_equal(with_coverage(coverage_of("guesswork")), VERDICT_INDETERMINATE);
+	assert_int_equal(with_coverage(coverage_of("")), VERDICT_INDETERMINATE);
+}
+
 /* A run that would be clean but for what `spoil` does before END. */
 static void spoiled(struct run *run, void (*spoil)(struct run *))
 {
@@ -619,6 +661,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_whole_run_without_findings_is_clean),
 		cmocka_unit_test(optional_hooks_may_be_absent_but_not_left_out),
+		cmocka_unit_test(only_source_syscall_leaves_hooks_unseen),
+		cmocka_unit_test(a_source_is_known_or_a_reason),
 		cmocka_unit_test(a_finding_event_violates),
 		cmocka_unit_test(a_finding_without_end_violates_too),
 		cmocka_unit_test(a_latch_without_its_record_violates),

@@ -33,6 +33,38 @@ const char *verdict_reason_name(enum verdict_reason reason)
 	return (size_t)reason < ARRAY_SIZE(reason_names) ? reason_names[reason] : "unknown";
 }
 
+const char *verdict_source_name(enum verdict_source source)
+{
+	static const char *const names[] = {
+#define VERDICT_X(id, name) [VERDICT_SOURCE_##id] = (name),
+		VERDICT_SOURCES(VERDICT_X)
+#undef VERDICT_X
+	};
+
+	return (size_t)source < ARRAY_SIZE(names) ? names[source] : "unknown";
+}
+
+bool verdict_hook_seen(unsigned int hook)
+{
+	static const bool seen[WEIR_HOOK_COUNT] = {
+		[WEIR_HOOK_FILE_OPEN] = true,	   [WEIR_HOOK_FILE_RECEIVE] = true,
+		[WEIR_HOOK_FILE_TRUNCATE] = true,  [WEIR_HOOK_PATH_TRUNCATE] = true,
+		[WEIR_HOOK_PATH_MKNOD] = true,	   [WEIR_HOOK_PATH_MKDIR] = true,
+		[WEIR_HOOK_PATH_SYMLINK] = true,   [WEIR_HOOK_PATH_LINK] = true,
+		[WEIR_HOOK_PATH_RENAME] = true,	   [WEIR_HOOK_PATH_UNLINK] = true,
+		[WEIR_HOOK_PATH_RMDIR] = true,	   [WEIR_HOOK_INODE_SETATTR] = true,
+		[WEIR_HOOK_INODE_SETXATTR] = true, [WEIR_HOOK_INODE_REMOVEXATTR] = true,
+		[WEIR_HOOK_FILE_IOCTL] = true,	   [WEIR_HOOK_BPRM_CHECK] = true,
+		[WEIR_HOOK_TASK_ALLOC] = true,	   [WEIR_HOOK_TASK_FREE] = true,
+		[WEIR_HOOK_TASK_NEWTASK] = true,   [WEIR_HOOK_PROCESS_EXEC] = true,
+		[WEIR_HOOK_PROCESS_EXIT] = true,   [WEIR_HOOK_BPF] = true,
+		[WEIR_HOOK_TASK_KILL] = true,	   [WEIR_HOOK_PTRACE] = true,
+		[WEIR_HOOK_TASK_SETRLIMIT] = true, [WEIR_HOOK_INODE_FILE_SETATTR] = true,
+	};
+
+	return hook < WEIR_HOOK_COUNT && seen[hook];
+}
+
 bool verdict_hook_optional(unsigned int hook)
 {
 	/* path_truncate sees ftruncate before 6.2 */

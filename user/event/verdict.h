@@ -14,10 +14,12 @@
  *
  * START     {"slot": 3, "mode": "trace"|"observe"|"enforce", ...}
  * NOTE      user/event/note.h
- * COVERAGE  {"hooks": {"file_open": {"source": "lsm"|"tracing"|"cgroup"|"absent"|"none", ...}}}
- *           Every hook of WEIR_HOOKS must be there with a source other than none; absent
- *           (the kernel has no such hook, and another one sees the same) is good for those
- *           that verdict_hook_optional() names.
+ * COVERAGE  {"source": "lsm"|"fmod_ret"|"syscall", "hooks": {"file_open": {"source": "lsm"|
+ *           "fmod_ret"|"syscall"|"tracing"|"cgroup"|"absent"|"unseen"|"none", ...}}}
+ *           Without "source" it is lsm. Every hook of WEIR_HOOKS must be there with a source
+ *           other than none; absent (the kernel has no such hook, and another one sees the
+ *           same) is good for those that verdict_hook_optional() names; unseen, where the
+ *           source is syscall, for those that verdict_hook_seen() doesn't name.
  * END       {"hooks": {"file_open": {"seen": 9, "emitted": 9, "aggregated": 0, "dropped": 0}},
  *            "latch": {"file-outside": 1}, "trouble": 0, "last_seq": 9, "live": 0,
  *            "reasons": ["what kept the collector from being sure"]}
@@ -37,6 +39,19 @@
 #include "bpf/abi/policy.h"
 #include "user/event/event.h"
 #include "user/event/note.h"
+
+/* Where the decisions of a run were made. X(ID, name) */
+#define VERDICT_SOURCES(X) \
+	X(LSM, "lsm") \
+	X(FMOD_RET, "fmod_ret") \
+	X(SYSCALL, "syscall")
+
+enum verdict_source {
+#define VERDICT_X(id, name) VERDICT_SOURCE_##id,
+	VERDICT_SOURCES(VERDICT_X)
+#undef VERDICT_X
+	VERDICT_SOURCE_COUNT,
+};
 
 /* Types of trace records: the numbers of user/trace/format.h. */
 enum verdict_input {
@@ -107,6 +122,7 @@ struct verdict {
 	uint64_t max_seq;
 	uint32_t slot;
 	uint32_t mode; /* enum weir_mode */
+	enum verdict_source source;
 	bool started, covered, ended, finished;
 	unsigned int hole_count;
 	struct verdict_hole holes[VERDICT_HOLES];
@@ -135,7 +151,11 @@ uint64_t verdict_kind_count(const struct verdict *v, unsigned int kind);
 /* Returns: true for a hook that some supported kernels lack, with no loss of sight. */
 bool verdict_hook_optional(unsigned int hook);
 
-/* Returns: "clean" ..., a reason's name; static. */
+/* Returns: true for a hook that source "syscall" has to see like the others. */
+bool verdict_hook_seen(unsigned int hook);
+
+/* Returns: "clean" ..., a reason's name, a source's name; static. */
+const char *verdict_source_name(enum verdict_source source);
 const char *verdict_name(enum verdict_value value);
 const char *verdict_reason_name(enum verdict_reason reason);
 

@@ -44,18 +44,44 @@ void verdict_read_start(struct verdict *v, const json_t *json)
 	v->slot = (uint32_t)slot;
 }
 
+static void read_source(struct verdict *v, const json_t *json)
+{
+	const json_t *source = json_object_get(json, "source");
+	const char *name = json_string_value(source);
+
+	if (!source)
+		return;
+	for (unsigned int i = 0; name && i < VERDICT_SOURCE_COUNT; i++) {
+		if (strcmp(name, verdict_source_name((enum verdict_source)i)) == 0) {
+			v->source = (enum verdict_source)i;
+			return;
+		}
+	}
+	verdict_add_reason(v, VERDICT_REASON_COVERAGE, "the source is not one of those known");
+}
+
+/* Does a hook hold that has this source? */
+static bool is_covered(const struct verdict *v, unsigned int hook, const char *source)
+{
+	if (!source || !*source || strcmp(source, "none") == 0)
+		return false;
+	if (strcmp(source, "absent") == 0)
+		return verdict_hook_optional(hook);
+	if (strcmp(source, "unseen") == 0)
+		return v->source == VERDICT_SOURCE_SYSCALL && !verdict_hook_seen(hook);
+	return true;
+}
+
 void verdict_read_coverage(struct verdict *v, const json_t *json)
 {
 	const json_t *hooks = json_object_get(json, "hooks");
 
 	v->covered = true;
+	read_source(v, json);
 	for (unsigned int hook = 0; hook < WEIR_HOOK_COUNT; hook++) {
 		const json_t *entry = json_object_get(hooks, names_hook(hook));
-		const char *source = json_string_value(json_object_get(entry, "source"));
-		bool absent = source && strcmp(source, "absent") == 0;
 
-		if (!source || !*source || strcmp(source, "none") == 0 ||
-		    (absent && !verdict_hook_optional(hook)))
+		if (!is_covered(v, hook, json_string_value(json_object_get(entry, "source"))))
 			verdict_add_reason(v, VERDICT_REASON_COVERAGE, "hook %s was not attached",
 					   names_hook(hook));
 	}
@@ -173,6 +199,11 @@ static void read_trouble(struct verdict *v, const json_t *json)
 		{ WEIR_TROUBLE_DEAD, "the collector died" },
 		{ WEIR_TROUBLE_PLACE, "another process changed something that nobody can place" },
 		{ WEIR_TROUBLE_LINKS, "too many hard links were made to remember them" },
+		{ WEIR_TROUBLE_UNKNOWN,
+		  "what a system call was about was gone when it was looked at" },
+		{ WEIR_TROUBLE_URING,
+		  "a member used io_uring, whose operations are no system calls" },
+		{ WEIR_TROUBLE_ABI, "a member used system calls of another ABI, or unknown ones" },
 	};
 	uint64_t trouble;
 

@@ -8,7 +8,9 @@
  *     name: p0                         required; a-z 0-9 . - (63)
  *     owners: [build@example.org]      required, one at least
  *   mode: enforce                      or observe
- *   coverage: full                     or files: accept a build that watches files only
+ *   coverage: full                     or files: accept a build that watches files only;
+ *                                      or syscall: accept as well that calls were only looked
+ *                                      at when they ended, on a host that can do no more
  *   lossless: false                    deny what can't be logged
  *   leftover: block                    or kill
  *   grace: 0.5s                        for members that outlive the first process
@@ -85,6 +87,7 @@ struct policy_value {
 enum policy_coverage {
 	POLICY_COVERAGE_FULL = 0,
 	POLICY_COVERAGE_FILES = 1,
+	POLICY_COVERAGE_SYSCALL = 2,
 };
 
 enum policy_leftover {

@@ -24,6 +24,7 @@ static const struct policy_choice modes[] = { { "enforce", WEIR_MODE_ENFORCE },
 					      { 0 } };
 static const struct policy_choice coverages[] = { { "full", POLICY_COVERAGE_FULL },
 						  { "files", POLICY_COVERAGE_FILES },
+						  { "syscall", POLICY_COVERAGE_SYSCALL },
 						  { 0 } };
 static const struct policy_choice leftovers[] = { { "block", POLICY_LEFTOVER_BLOCK },
 						  { "kill", POLICY_LEFTOVER_KILL },
