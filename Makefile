@@ -80,9 +80,11 @@ $(O)/check-deps.stamp: Makefile $(O)/deps.stamp
 	@touch $@
 
 # All programs whole, for any kernel; and split from the steps that they share.
+# Those of source "syscall" are an object of their own.
 # DWARF goes, BTF stays.
-BPF_OBJECTS := $(O)/weir.bpf.o $(O)/split.bpf.o
+BPF_OBJECTS := $(O)/weir.bpf.o $(O)/split.bpf.o $(O)/sys.bpf.o
 $(O)/split.bpf.o: BPF_CFLAGS += -DWEIR_STUBS
+$(O)/sys.bpf.o: BPF_CFLAGS += -DWEIR_SYSCALLS
 $(BPF_OBJECTS): bpf/weir.bpf.c | $(O)/deps.stamp
 	$(CLANG) $(BPF_CFLAGS) -MMD -MP -c $< -o $@
 	$(LLVM_STRIP) -g $@

@@ -123,17 +123,16 @@ static __always_inline int judge_file(struct weir_ask *ask, struct weir_objects 
 	return weir_leave(ask, objects);
 }
 
-/* Numbers are read through file as it came: there the processor needs no check. */
-static __always_inline int use_file(struct file *file, __u16 hook, __u16 op)
+/* mode, flags: of the file, as it is or was opened. */
+static __always_inline int use_file_as(struct file *file, __u32 mode, __u32 flags, __u16 hook,
+				       __u16 op)
 {
-	struct file *plain = WEIR_PLAIN(file, file);
-	struct weir_objects objects = { .first = plain->f_path.dentry };
-	__u32 mode = (__u32)file->f_mode, flags = file->f_flags;
+	struct weir_objects objects = { .first = file->f_path.dentry };
 	struct weir_ask ask;
 
 	if (!weir_enter(&ask, hook, op, mode & FMODE_WRITE ? objects.first : 0))
 		return ask.deny;
-	objects.inode = plain->f_inode;
+	objects.inode = file->f_inode;
 	ask.work->note.aux = flags;
 	if (ask.member) {
 		if (weir_is_overlay_layer(ask.run))
@@ -147,6 +146,12 @@ static __always_inline int use_file(struct file *file, __u16 hook, __u16 op)
 			weir_settle_open(&ask, objects.first, flags);
 	}
 	return judge_file(&ask, &objects, mode, hook);
+}
+
+/* Numbers are read through file as it came: there the processor needs no check. */
+static __always_inline int use_file(struct file *file, __u16 hook, __u16 op)
+{
+	return use_file_as(WEIR_PLAIN(file, file), (__u32)file->f_mode, file->f_flags, hook, op);
 }
 
 SEC("lsm/file_open")

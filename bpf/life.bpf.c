@@ -25,8 +25,7 @@ static __always_inline void name_entry(struct weir_task *entry, struct task_stru
 }
 
 /* The child has its pid now, and has not run yet. */
-SEC("tp_btf/task_newtask")
-int BPF_PROG(weir_task_newtask, struct task_struct *task, u64 clone_flags)
+static __always_inline int tell_of_child(struct task_struct *task, u64 clone_flags)
 {
 	struct weir_task *entry = weir_task_of(task);
 	struct weir_run *run = run_of(entry, WEIR_HOOK_TASK_NEWTASK);
@@ -52,6 +51,12 @@ int BPF_PROG(weir_task_newtask, struct task_struct *task, u64 clone_flags)
 	return 0;
 }
 
+SEC("tp_btf/task_newtask")
+int BPF_PROG(weir_task_newtask, struct task_struct *task, u64 clone_flags)
+{
+	return tell_of_child(task, clone_flags);
+}
+
 /* Arguments are a label only: the process can rewrite them. */
 static __always_inline void put_args(struct weir_scratch_buf *buf, struct task_struct *task)
 {
@@ -71,8 +76,7 @@ static __always_inline void put_args(struct weir_scratch_buf *buf, struct task_s
 	}
 }
 
-SEC("tp_btf/sched_process_exec")
-int BPF_PROG(weir_process_exec, struct task_struct *task, pid_t old_pid, struct linux_binprm *bprm)
+static __always_inline int tell_of_program(struct task_struct *task, struct linux_binprm *bprm)
 {
 	struct weir_task *entry = weir_task_of(task);
 	struct weir_run *run = run_of(entry, WEIR_HOOK_PROCESS_EXEC);
@@ -97,6 +101,12 @@ int BPF_PROG(weir_process_exec, struct task_struct *task, pid_t old_pid, struct 
 	weir_submit(buf, run, WEIR_HOOK_PROCESS_EXEC, buf->offset, false);
 	weir_release(buf);
 	return 0;
+}
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(weir_process_exec, struct task_struct *task, pid_t old_pid, struct linux_binprm *bprm)
+{
+	return tell_of_program(task, bprm);
 }
 
 static __always_inline void emit_exit(struct weir_run *run, struct weir_task *entry, __u32 code)

@@ -77,8 +77,7 @@ int BPF_PROG(weir_task_alloc, struct task_struct *task, u64 clone_flags)
 
 /* An entry lives exactly as long as the task's memory, also when that outlives the last run:
  * the next task at this address must not inherit anything. */
-SEC("lsm/task_free")
-int BPF_PROG(weir_task_free, struct task_struct *task)
+static __always_inline int forget_task(struct task_struct *task)
 {
 	__u64 key = weir_address(task);
 	struct weir_task *entry = weir_entry_of(key);
@@ -92,6 +91,12 @@ int BPF_PROG(weir_task_free, struct task_struct *task)
 	weir_leave_run(entry, run);
 	weir_entry_remove(key);
 	return 0;
+}
+
+SEC("lsm/task_free")
+int BPF_PROG(weir_task_free, struct task_struct *task)
+{
+	return forget_task(task);
 }
 
 /* The file is deleted, or only its address can be told: forget the links. An inode that

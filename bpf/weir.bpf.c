@@ -21,4 +21,11 @@
 #include "bpf/steps.bpf.c"
 #endif
 
+#ifdef WEIR_SYSCALLS
+#include "bpf/resolve.bpf.c"
+#include "bpf/systask.bpf.c"
+
+#include "bpf/sys.bpf.c"
+#endif
+
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -379,8 +379,8 @@ static __always_inline bool weir_refuses(struct weir_ask *ask)
 		return true;
 	if (!ask->member)
 		return false;
-	if (ask->run->flags & WEIR_RUN_DEAD)
-		return true;
+	if (ask->run->flags & (WEIR_RUN_DEAD | WEIR_RUN_AFTER))
+		return !(ask->run->flags & WEIR_RUN_AFTER);
 	if (kind == WEIR_KIND_NONE)
 		return false;
 	return ask->run->mode == WEIR_MODE_ENFORCE || ask->member->role == WEIR_ROLE_CANARY ||

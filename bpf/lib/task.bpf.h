@@ -72,7 +72,11 @@ static __always_inline long weir_entry_add(__u64 task, struct weir_task *entry)
 static __always_inline void weir_entry_remove(__u64 task)
 {
 	__u32 *cell = weir_crowd_of(task);
+	struct weir_task *entry = bpf_map_lookup_elem(&weir_tasks, &task);
 
+	/* if it can't be deleted, it is at least nobody's */
+	if (entry)
+		entry->role = WEIR_ROLE_NONE;
 	if (bpf_map_delete_elem(&weir_tasks, &task) == 0)
 		__sync_fetch_and_add(cell, -1);
 }
@@ -83,7 +87,7 @@ static __always_inline struct weir_task *weir_member(void)
 {
 	struct weir_task *entry = weir_entry_of(bpf_get_current_task());
 
-	if (!entry || entry->role == WEIR_ROLE_COLLECTOR)
+	if (!entry || !(entry->role & WEIR_ROLE_ACTS))
 		return 0;
 	return entry;
 }

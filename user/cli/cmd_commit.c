@@ -60,14 +60,15 @@ static void seal_end(struct seal *s)
 		close(s->fd);
 }
 
-static int seal_begin(const char *workspace, struct seal *s, struct weir_err *e)
+static int seal_begin(const char *workspace, enum kern_source source, struct seal *s,
+		      struct weir_err *e)
 {
 	int err;
 
 	s->fd = open(workspace, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (s->fd < 0)
 		return err_errno(e, -errno, "workspace %s", workspace);
-	err = kern_open(NULL, &s->kern, e);
+	err = kern_open(source, NULL, &s->kern, e);
 	if (err == 0)
 		err = kern_slot_take(s->kern, SEAL_RING_BYTES, &s->slot, e);
 	/* if this process dies, so does the seal */
@@ -88,11 +89,16 @@ static int promote(const struct rundir *run, const char *const *rest, struct wei
 	for (int i = 0; rest[i]; i++)
 		args[n++] = rest[i];
 	kern_probe(&probe);
-	if (workspace && !probe.enforce)
+	if (workspace && probe.source == KERN_SOURCE_MISSING)
 		return err_set(e, -ENOSYS, "cannot seal %s: %s", workspace, probe.missing);
+	if (workspace && probe.source == KERN_SOURCE_SYSCALL)
+		fprintf(stderr,
+			"weir: nothing keeps others out of %s meanwhile: the gate takes only bytes "
+			"that the run's manifest names\n",
+			workspace);
 	/* without a statement there is nothing to promote: let the gate say so */
-	if (workspace && access(workspace, F_OK) == 0)
-		status = seal_begin(workspace, &seal, e);
+	else if (workspace && access(workspace, F_OK) == 0)
+		status = seal_begin(workspace, probe.source, &seal, e);
 	if (status == 0)
 		status = gate_call(args, NULL, e);
 	if (seal.kern && seal.slot.kern)

@@ -32,6 +32,7 @@ struct diagnosis {
 	struct kern_probe probe;
 	struct kern *kern;   /* NULL: could not be loaded */
 	bool enforce;	     /* proven */
+	bool observe;	     /* proven as well */
 	struct weir_err why; /* what failed first */
 };
 
@@ -90,7 +91,10 @@ static int prove(struct kern *k, struct weir_err *e)
 	if (err == 0)
 		err = kern_adopt(&slot, 0, WEIR_ROLE_COLLECTOR, e);
 	if (err == 0) {
-		kern_slot_start(&slot, WEIR_MODE_ENFORCE, 0, WEIR_RIGHT_READ, 0);
+		bool after = k->source == KERN_SOURCE_SYSCALL;
+
+		kern_slot_start(&slot, after ? WEIR_MODE_OBSERVE : WEIR_MODE_ENFORCE,
+				after ? WEIR_RUN_AFTER : 0, WEIR_RIGHT_READ, 0);
 		err = kern_canary_fly(&slot, place, CANARY_MS, e);
 	}
 	kern_slot_release(&slot);
@@ -98,18 +102,34 @@ static int prove(struct kern *k, struct weir_err *e)
 	return err;
 }
 
+/* Opens and tries a source. Returns: whether all of it holds; else d->why says what does not. */
+static bool try_source(struct diagnosis *d, enum kern_source source)
+{
+	kern_close(d->kern);
+	d->kern = NULL;
+	if (kern_open(source, NULL, &d->kern, &d->why) < 0) {
+		d->kern = NULL;
+		return false;
+	}
+	return prove(d->kern, &d->why) == 0;
+}
+
+/* The best source that holds. Why a better one does not is kept. */
 static void diagnose(struct diagnosis *d)
 {
+	struct weir_err better;
+
 	kern_probe(&d->probe);
-	if (!d->probe.enforce) {
+	if (!d->probe.enforce)
 		err_set(&d->why, -ENOSYS, "%s", d->probe.missing);
+	else
+		d->enforce = d->observe = try_source(d, KERN_SOURCE_LSM);
+	if (d->enforce || !d->probe.observe)
 		return;
-	}
-	if (kern_open(NULL, &d->kern, &d->why) < 0) {
-		d->kern = NULL;
-		return;
-	}
-	d->enforce = prove(d->kern, &d->why) == 0;
+	better = d->why;
+	d->observe = try_source(d, KERN_SOURCE_SYSCALL);
+	if (d->observe)
+		d->why = better;
 }
 
 static json_t *advice_json(const struct diagnosis *d)
@@ -145,8 +165,10 @@ static json_t *doctor_json(const struct diagnosis *d)
 
 	if (!coverage)
 		return NULL;
-	o = json_pack("{s:s, s:s, s:b, s:s, s:s, s:b, s:b, s:b, s:b, s:b, s:b, s:b}", "schema",
-		      "weir.doctor/1", "kernel", p->release, "enforce", d->enforce, "preempt",
+	o = json_pack("{s:s, s:s, s:b, s:b, s:s, s:s, s:s, s:b, s:b, s:b, s:b, s:b, s:b, s:b}",
+		      "schema", "weir.doctor/1", "kernel", p->release, "enforce", d->enforce,
+		      "observe", d->observe, "source",
+		      kern_source_name(d->kern ? d->kern->source : KERN_SOURCE_MISSING), "preempt",
 		      *p->preempt ? p->preempt : "unknown", "lsm", p->lsm_list, "lsm_bpf",
 		      p->lsm_bpf, "root", p->root, "btf", p->btf, "bpffs", p->bpffs, "cgroup2",
 		      p->cgroup2, "lockdown", p->lockdown, "ftrace_enabled", p->ftrace_enabled);
@@ -184,7 +206,9 @@ static void add_hooks(struct buf *b, const struct kern *k)
 	}
 	buf_addf(b, "  %-13s%u attached, %u proven by a canary\n", "hooks", attached, proven);
 	for (unsigned int i = 0; k && i < WEIR_HOOK_COUNT; i++) {
-		if (k->hooks[i].source == KERN_SOURCE_ABSENT)
+		if (k->hooks[i].source == KERN_SOURCE_UNSEEN)
+			buf_addf(b, "  %-13s%s: out of this source's sight\n", "", names_hook(i));
+		else if (k->hooks[i].source == KERN_SOURCE_ABSENT)
 			buf_addf(b,
 				 "  %-13s%s: this kernel has no such hook, another sees the same\n",
 				 "", names_hook(i));
@@ -195,15 +219,27 @@ static void add_hooks(struct buf *b, const struct kern *k)
 	}
 }
 
+static const char *what_source(const struct diagnosis *d)
+{
+	if (!d->kern)
+		return "none";
+	if (d->kern->source == KERN_SOURCE_LSM)
+		return "lsm: before each operation, by BPF LSM programs";
+	return "syscall: system calls are looked at when they have ended; nothing is refused";
+}
+
 static void add_text(struct buf *b, const struct diagnosis *d, const json_t *o)
 {
 	const json_t *line;
 	size_t i;
 
 	buf_addf(b, "weir: this host %s\n",
-		 d->enforce ? "can watch, judge and deny: all of it was tried" : "can't enforce");
+		 d->enforce   ? "can watch, judge and deny: all of it was tried"
+		 : d->observe ? "can't enforce, but watch and judge (weir run --observe)"
+			      : "can't enforce");
 	buf_addf(b, "  %-13s%s, preemption %s\n", "kernel", d->probe.release,
 		 json_string_value(json_object_get(o, "preempt")));
+	buf_addf(b, "  %-13s%s\n", "source", what_source(d));
 	buf_addf(b, "  %-13s%s\n", "LSMs", *d->probe.lsm_list ? d->probe.lsm_list : "unknown");
 	add_hooks(b, d->kern);
 	add_names(b, "watched", json_object_get(o, "watched"));

@@ -35,6 +35,7 @@ enum {
 	OPT_PROCESSES,
 	OPT_DISK,
 	OPT_RING,
+	OPT_SOURCE,
 	OPT_WITHOUT,
 };
 
@@ -53,6 +54,8 @@ static const struct argp_option options[] = {
 	{ "processes", OPT_PROCESSES, "N", 0, "Tasks of the run at one time", 0 },
 	{ "disk", OPT_DISK, "SIZE", 0, "Largest file that the run may write", 0 },
 	{ "ring", OPT_RING, "SIZE", 0, "Ring buffer (a power of two, default 8M)", 0 },
+	{ "source", OPT_SOURCE, "NAME", 0,
+	  "Judge in lsm, fmod_ret or syscall (default: the best one that this host has)", 0 },
 	{ "quiet", 'q', NULL, 0, "No progress line, no summary", 0 },
 	{ "without-hook", OPT_WITHOUT, "NAME", OPTION_HIDDEN,
 	  "Leave a hook out; the run is then indeterminate", 0 },
@@ -85,6 +88,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_WITHOUT:
 		o->without = arg;
+		return 0;
+	case OPT_SOURCE:
+		o->source = kern_source_find(arg);
+		if (o->source == KERN_SOURCE_MISSING)
+			usage_error(state, "--source: lsm, fmod_ret or syscall");
 		return 0;
 	case OPT_ENFORCE:
 		o->mode = WEIR_MODE_ENFORCE;
@@ -282,8 +290,10 @@ int cmd_run(int argc, char **argv)
 
 	usage_parse(&argp, argc, argv, ARGP_IN_ORDER, &o);
 	kern_probe(&probe);
-	if (!probe.enforce) {
-		fprintf(stderr, "weir: cannot observe: %s\n", probe.missing);
+	if (o.source == KERN_SOURCE_MISSING)
+		o.source = probe.source;
+	if (o.source == KERN_SOURCE_MISSING) {
+		fprintf(stderr, "weir: cannot observe: %s\n", probe.blind);
 		return CLI_FAILED;
 	}
 	status = run(&s, &o, &e);

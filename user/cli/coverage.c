@@ -76,10 +76,27 @@ static const char *const blind_spots[] = {
 	"a kernel that is itself compromised, and whoever is root outside of the run",
 };
 
+/* Of source syscall, beside these. */
+static const char *const syscall_spots[] = {
+	"what happens between a call and the look at its result: threads that exchange a path or a "
+	"descriptor meanwhile (by design of this source)",
+	"refused attempts: only calls that succeed are looked at, but for bpf()",
+	"io_uring: a member that sets it up makes the run indeterminate",
+	"calls of another ABI (32-bit): they make the run indeterminate",
+	"changes of the workspace by others while the run goes on; it is not sealed while it is "
+	"hashed",
+	"what a rename wrote over; targets of symbolic links that only the file system knows",
+	"interpreters of a script that is exchanged while it starts",
+	"self-protection: members that have the power can end or change the collector (signals, "
+	"ptrace and limits against it are reported, not refused)",
+};
+
 static bool is_attached(const struct kern *k, unsigned int hook)
 {
 	if (!k || k->hooks[hook].source == KERN_SOURCE_MISSING)
 		return false;
+	if (k->hooks[hook].source == KERN_SOURCE_UNSEEN)
+		return !verdict_hook_seen(hook);
 	return k->hooks[hook].source != KERN_SOURCE_ABSENT || verdict_hook_optional(hook);
 }
 
@@ -105,6 +122,9 @@ json_t *coverage_hooks_json(const struct kern *k)
 static bool is_watched(const struct kern *k, const struct family *family)
 {
 	if (!family->hooks)
+		return false;
+	/* it sees some of that, but guards nothing */
+	if (k && k->source == KERN_SOURCE_SYSCALL && strcmp(family->name, "guard") == 0)
 		return false;
 	for (unsigned int i = 0; i < WEIR_HOOK_COUNT; i++)
 		if (strcmp(names_hook_family(i), family->hooks) == 0 && !is_attached(k, i))
@@ -180,17 +200,25 @@ json_t *coverage_filesystems_json(const char *text)
 	return list;
 }
 
-static json_t *blind_spots_json(void)
+static int add_texts(json_t *list, const char *const *texts, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (json_array_append_new(list, json_string(texts[i])) < 0)
+			return -1;
+	return 0;
+}
+
+static json_t *blind_spots_json(const struct kern *k)
 {
 	json_t *list = json_array();
+	int err = add_texts(list, blind_spots, ARRAY_SIZE(blind_spots));
 
-	for (size_t i = 0; list && i < ARRAY_SIZE(blind_spots); i++) {
-		if (json_array_append_new(list, json_string(blind_spots[i])) < 0) {
-			json_decref(list);
-			return NULL;
-		}
-	}
-	return list;
+	if (err == 0 && k && k->source == KERN_SOURCE_SYSCALL)
+		err = add_texts(list, syscall_spots, ARRAY_SIZE(syscall_spots));
+	if (err == 0)
+		return list;
+	json_decref(list);
+	return NULL;
 }
 
 json_t *coverage_json(const struct kern *k)
@@ -206,9 +234,10 @@ json_t *coverage_json(const struct kern *k)
 	if (fsio_read_file(AT_FDCWD, "/proc/self/mountinfo", MOUNTINFO_MAX, &mounts, NULL) < 0)
 		buf_done(&mounts);
 	return json_pack(
-		"{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o}", "schema", "weir.coverage/1",
-		"kernel", probe.release, "machine", uts.machine, "preempt",
+		"{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o}", "schema", "weir.coverage/1",
+		"source", kern_source_name(k ? k->source : KERN_SOURCE_MISSING), "kernel",
+		probe.release, "machine", uts.machine, "preempt",
 		*probe.preempt ? probe.preempt : "unknown", "programs", k ? k->digest : "", "hooks",
 		coverage_hooks_json(k), "families", coverage_families_json(k), "filesystems",
-		coverage_filesystems_json(buf_str(&mounts)), "blind_spots", blind_spots_json());
+		coverage_filesystems_json(buf_str(&mounts)), "blind_spots", blind_spots_json(k));
 }

@@ -5,15 +5,16 @@
  * to be out of sight. It goes into the trace (record COVERAGE, which user/event/verdict.h
  * reads) and into coverage.json of the run directory.
  *
- *   {"schema": "weir.coverage/1", "kernel": "6.12.57", "machine": "x86_64",
+ *   {"schema": "weir.coverage/1", "source": "lsm", "kernel": "6.12.57", "machine": "x86_64",
  *    "preempt": "full", "programs": DIGEST,
  *    "hooks": {"file_open": {"source": "lsm", "family": "file", "proven": true}},
  *    "families": {"file": {"watched": true, "what": TEXT}},
  *    "filesystems": {"ext4": {"support": "full", "mounts": 3}},
  *    "blind_spots": [TEXT]}
  *
- * source: none, absent (this kernel reports the same through another hook), lsm,
- * tracing, cgroup. support: full, layered, foreign, kernel, unknown; see coverage.c.
+ * source: where decisions are made: lsm, fmod_ret, syscall, none. Of a hook also tracing, cgroup,
+ * absent (this kernel reports the same through another hook), unseen (out of this source's sight).
+ * support: full, layered, foreign, kernel, unknown; see coverage.c.
  */
 #ifndef WEIR_CLI_COVERAGE_H
 #define WEIR_CLI_COVERAGE_H

@@ -189,7 +189,9 @@ int session_finish(struct session *s, enum verdict_value *ret_verdict, struct we
 	int err;
 
 	end_members(s);
-	if (kern_watch(&s->slot, s->workspace_fd, true, &doubt) < 0)
+	/* source syscall can't keep others out */
+	if (s->opt->source != KERN_SOURCE_SYSCALL &&
+	    kern_watch(&s->slot, s->workspace_fd, true, &doubt) < 0)
 		session_doubt(s, "sealing: %s", doubt.text);
 	check_workspace(s);
 	if (sweep_writers(s, NULL, &doubt) < 0)

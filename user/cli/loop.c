@@ -70,8 +70,14 @@ static int make_cgroup(struct session *s, struct weir_err *e)
 	uint64_t processes = s->opt->processes ? s->opt->processes
 			     : s->policy       ? s->policy->processes.value
 					       : 0;
-	int err = fsio_mkdir_p(tops[1], 0755, e);
+	struct kern_probe probe;
+	int err;
 
+	/* without cgroups there are no such limits, which session_source has said */
+	kern_probe(&probe);
+	if (!probe.cgroup2)
+		return 0;
+	err = fsio_mkdir_p(tops[1], 0755, e);
 	for (size_t i = 0; err == 0 && i < ARRAY_SIZE(tops); i++) {
 		char path[100];
 		cleanup_close int fd = -1;

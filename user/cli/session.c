@@ -156,6 +156,8 @@ int session_prepare(struct session *s, const struct run_options *opt, struct wei
 		err = make_tmpdir(s, e);
 	if (err == 0)
 		err = compile(s, e);
+	if (err == 0)
+		err = session_source(s, e);
 	return err == 0 ? hash_before(s, e) : err;
 }
 
@@ -247,8 +249,10 @@ int session_attach(struct session *s, struct weir_err *e)
 	bool admin = s->policy && (s->policy->capabilities.value >> CAP_SYS_ADMIN & 1);
 	cleanup_links struct links links = { 0 };
 	struct weir_err doubt = { 0 };
-	int err = kern_open(s->opt->without, &s->kern, e);
+	int err = kern_open(s->opt->source, s->opt->without, &s->kern, e);
 
+	if (s->opt->source == KERN_SOURCE_SYSCALL)
+		flags |= WEIR_RUN_AFTER;
 	if (err == 0)
 		err = kern_slot_take(s->kern, s->opt->ring_bytes, &s->slot, e);
 	if (err == 0)
@@ -257,7 +261,7 @@ int session_attach(struct session *s, struct weir_err *e)
 		err = session_bind(s, e);
 	if (err == 0)
 		err = kern_adopt(&s->slot, 0, WEIR_ROLE_COLLECTOR, e);
-	if (err == 0)
+	if (err == 0 && s->opt->source != KERN_SOURCE_SYSCALL)
 		err = kern_watch(&s->slot, s->workspace_fd, false, e);
 	if (err < 0)
 		return err;

@@ -26,6 +26,7 @@ struct run_options {
 	const char *ref;		  /* --ref, NULL */
 	const char *user;		  /* --user, NULL */
 	const char *without;		  /* --without-hook, NULL */
+	enum kern_source source;	  /* where decisions are made */
 	uint32_t mode;			  /* WEIR_MODE_OFF: as the policy says */
 	uint64_t timeout_ns;		  /* 0: as the policy says */
 	uint64_t grace_ns;		  /* UINT64_MAX: as the policy says */
@@ -90,6 +91,10 @@ struct session {
 /* Steps before the command (session.c). Return: 0 or a negative errno with e set. */
 int session_prepare(struct session *s, const struct run_options *opt, struct weir_err *e);
 int session_attach(struct session *s, struct weir_err *e);
+
+/* Whether the source can do what the run wants (session_source.c); what it can't keep although
+ * the run goes on is a doubt. Returns: likewise. */
+int session_source(struct session *s, struct weir_err *e);
 
 /* Parts of the two above: workspace.c and rules.c. Return: likewise. */
 int session_choose_workspace(struct session *s, struct weir_err *e);

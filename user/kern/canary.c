@@ -24,14 +24,6 @@
 #include "user/base/fsio.h"
 #include "user/event/names.h"
 
-struct canary {
-	struct weir_run *run;
-	int yes, no; /* directories */
-	int old;     /* descriptor of a file in "no", open for writing since before */
-	int channel; /* socket on which a descriptor arrives */
-	pid_t collector;
-};
-
 /* Each returns what the call returned; refused means -1 with errno EPERM. */
 
 static int do_open(struct canary *c)
@@ -227,10 +219,7 @@ static int do_fork(struct canary *c)
 	return status == 0 ? -1 : 0;
 }
 
-static const struct proof {
-	enum weir_hook hook;
-	int (*act)(struct canary *c);
-} proofs[] = {
+static const struct canary_proof proofs[] = {
 	{ WEIR_HOOK_FILE_OPEN, do_open },
 	{ WEIR_HOOK_FILE_RECEIVE, do_receive },
 	{ WEIR_HOOK_FILE_TRUNCATE, do_ftruncate },
@@ -260,22 +249,42 @@ static const struct proof {
 	{ WEIR_HOOK_TASK_SETRLIMIT, do_setrlimit },
 };
 
-/* Runs in the child. One byte for each proof: 1 proven, 0 not; then one for what must pass. */
-static void fly(struct canary *c, int out)
+/* Most proofs that a source has. */
+#define PROOFS_MAX 64
+
+/* What is to be proven of a source, and how. */
+struct plan {
+	const struct canary_proof *proofs;
+	size_t count;
+	bool refused; /* it refuses */
+};
+
+static struct plan plan_of(const struct kern *k)
 {
-	unsigned char result[ARRAY_SIZE(proofs) + 1];
+	if (k->source == KERN_SOURCE_SYSCALL)
+		return (struct plan){ canary_seen, canary_seen_count, false };
+	return (struct plan){ proofs, ARRAY_SIZE(proofs), true };
+}
+
+/* Runs in the child. One byte for each proof: 1 proven, 0 not; then one for what must pass. */
+static void fly(struct canary *c, const struct plan *plan, int out)
+{
+	unsigned char result[PROOFS_MAX + 1] = { 0 };
+	ssize_t size = (ssize_t)plan->count + 1;
 	int fd;
 
-	for (size_t i = 0; i < ARRAY_SIZE(proofs); i++) {
-		volatile __u64 *seen = &c->run->hooks[proofs[i].hook].seen;
+	for (size_t i = 0; i < plan->count; i++) {
+		volatile __u64 *seen = &c->run->hooks[plan->proofs[i].hook].seen;
 		uint64_t before = *seen;
+		int ret;
 
 		errno = 0;
-		result[i] = proofs[i].act(c) < 0 && errno == EPERM && *seen > before;
+		ret = plan->proofs[i].act(c);
+		result[i] = (!plan->refused || (ret < 0 && errno == EPERM)) && *seen > before;
 	}
 	fd = openat(c->yes, "mine", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-	result[ARRAY_SIZE(proofs)] = fd >= 0 && unlinkat(c->yes, "mine", 0) == 0;
-	_exit(write(out, result, sizeof(result)) == (ssize_t)sizeof(result) ? 0 : 1);
+	result[plan->count] = fd >= 0 && unlinkat(c->yes, "mine", 0) == 0;
+	_exit(write(out, result, (size_t)size) == size ? 0 : 1);
 }
 
 int kern_canary_prepare(struct kern_slot *s, const char *dir, struct weir_err *e)
@@ -298,11 +307,7 @@ int kern_canary_prepare(struct kern_slot *s, const char *dir, struct weir_err *e
 	fd = open(no, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return err_errno(e, -errno, "%s", no);
-	err = fsio_replace(fd, "file", "", 0, 0600, e);
-	if (err == 0)
-		err = fsio_replace(fd, "program", "#!/bin/false\n", 13, 0700, e);
-	if (err == 0 && mkdirat(fd, "dir", 0700) < 0 && errno != EEXIST)
-		err = err_errno(e, -errno, "%s/dir", no);
+	err = canary_tidy(fd, e);
 	if (err == 0)
 		err = kern_bind_path(s, yes, 0, 0, &all, e);
 	return err < 0 ? err : kern_bind_path(s, no, 0, 0, &look, e);
@@ -326,12 +331,16 @@ static int send_descriptor(int channel, int fd)
 	return sendmsg(channel, &msg, 0) == 1 ? 0 : -errno;
 }
 
-static int open_places(struct canary *c, const char *dir, struct weir_err *e)
+static int open_places(struct canary *c, const struct plan *plan, const char *dir,
+		       struct weir_err *e)
 {
+	/* what was let through the last time is put back */
 	cleanup_close int top = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	c->yes = top < 0 ? -1 : openat(top, "yes", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	c->no = top < 0 ? -1 : openat(top, "no", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (c->no >= 0 && !plan->refused && canary_tidy(c->no, e) < 0)
+		return e->err;
 	c->old = c->no < 0 ? -1 : openat(c->no, "file", O_RDWR | O_CLOEXEC);
 	return c->yes < 0 || c->old < 0 ? err_errno(e, -errno, "canary in %s", dir) : 0;
 }
@@ -344,34 +353,43 @@ static bool sysctl_refused(void)
 	return fd >= 0 && write(fd, "1", 1) < 0 && errno == EPERM;
 }
 
-static int collect(struct kern_slot *s, int in, unsigned int deadline_ms, struct weir_err *e)
+/* Whether it holds is proven for a source that has it. */
+static void prove_sysctl(struct kern *k)
 {
-	unsigned char result[ARRAY_SIZE(proofs) + 1] = { 0 };
+	struct kern_hook *hook = &k->hooks[WEIR_HOOK_SYSCTL];
+
+	hook->proven = hook->source == KERN_SOURCE_CGROUP && sysctl_refused();
+}
+
+static int collect(struct kern_slot *s, const struct plan *plan, int in, unsigned int deadline_ms,
+		   struct weir_err *e)
+{
+	unsigned char result[PROOFS_MAX + 1] = { 0 };
 	struct pollfd poll_in = { .fd = in, .events = POLLIN };
+	const struct kern_hook *sysctl = &s->kern->hooks[WEIR_HOOK_SYSCTL];
 	char names[400] = "";
 	size_t used = 0;
 
 	if (poll(&poll_in, 1, (int)deadline_ms) != 1 ||
-	    read(in, result, sizeof(result)) != (ssize_t)sizeof(result))
+	    read(in, result, plan->count + 1) != (ssize_t)plan->count + 1)
 		return err_set(e, -ETIMEDOUT, "the canary did not come back");
-	for (size_t i = 0; i < ARRAY_SIZE(proofs); i++) {
-		struct kern_hook *hook = &s->kern->hooks[proofs[i].hook];
+	for (size_t i = 0; i < plan->count && used < sizeof(names); i++) {
+		struct kern_hook *hook = &s->kern->hooks[plan->proofs[i].hook];
 
 		hook->proven = result[i] != 0;
 		if (hook->source > KERN_SOURCE_ABSENT && !result[i])
 			used += (size_t)snprintf(names + used, sizeof(names) - used, " %s",
-						 names_hook(proofs[i].hook));
+						 names_hook(plan->proofs[i].hook));
 	}
-	s->kern->hooks[WEIR_HOOK_SYSCTL].proven = sysctl_refused();
-	if (!result[ARRAY_SIZE(proofs)])
+	prove_sysctl(s->kern);
+	if (!result[plan->count])
 		return err_set(e, -ENOTRECOVERABLE, "the canary was refused what it may do");
-	if (used || !s->kern->hooks[WEIR_HOOK_SYSCTL].proven)
-		return err_set(e, -ENOTRECOVERABLE, "attached but without effect:%s%s", names,
-			       s->kern->hooks[WEIR_HOOK_SYSCTL].proven ? "" : " cgroup_sysctl");
-	return 0;
+	if (sysctl->source > KERN_SOURCE_ABSENT && !sysctl->proven && used < sizeof(names))
+		used += (size_t)snprintf(names + used, sizeof(names) - used, " cgroup_sysctl");
+	return used ? err_set(e, -ENOTRECOVERABLE, "attached but without effect:%s", names) : 0;
 }
 
-static pid_t hatch(struct canary *c, int ready, int out)
+static pid_t hatch(struct canary *c, const struct plan *plan, int ready, int out)
 {
 	pid_t pid = fork();
 	char byte;
@@ -379,7 +397,7 @@ static pid_t hatch(struct canary *c, int ready, int out)
 	if (pid != 0)
 		return pid;
 	if (read(ready, &byte, 1) == 1)
-		fly(c, out);
+		fly(c, plan, out);
 	_exit(1);
 }
 
@@ -392,7 +410,8 @@ int kern_canary_fly(struct kern_slot *s, const char *dir, unsigned int deadline_
 			    .old = -1,
 			    .collector = getpid() };
 	int go[2] = { -1, -1 }, back[2] = { -1, -1 }, pair[2] = { -1, -1 };
-	int err = open_places(&c, dir, e), status;
+	const struct plan plan = plan_of(s->kern);
+	int err = open_places(&c, &plan, dir, e), status;
 	pid_t pid = -1;
 
 	if (err == 0 && (pipe2(go, O_CLOEXEC) < 0 || pipe2(back, O_CLOEXEC) < 0 ||
@@ -401,7 +420,7 @@ int kern_canary_fly(struct kern_slot *s, const char *dir, unsigned int deadline_
 	if (err == 0) {
 		c.channel = pair[1];
 		send_descriptor(pair[0], c.old);
-		pid = hatch(&c, go[0], back[1]);
+		pid = hatch(&c, &plan, go[0], back[1]);
 		if (pid < 0)
 			err = err_errno(e, -errno, "canary");
 	}
@@ -410,7 +429,7 @@ int kern_canary_fly(struct kern_slot *s, const char *dir, unsigned int deadline_
 	if (err == 0 && write(go[1], "", 1) != 1)
 		err = err_errno(e, -errno, "canary");
 	if (err == 0)
-		err = collect(s, back[0], deadline_ms, e);
+		err = collect(s, &plan, back[0], deadline_ms, e);
 	if (pid > 0) {
 		kill(pid, SIGKILL);
 		waitpid(pid, &status, 0);

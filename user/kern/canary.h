@@ -8,7 +8,34 @@
 #ifndef WEIR_KERN_CANARY_H
 #define WEIR_KERN_CANARY_H
 
+#include <stddef.h>
+#include <sys/types.h>
+
 #include "user/kern/kern.h"
+
+struct canary {
+	struct weir_run *run;
+	int yes, no; /* directories */
+	int old;     /* descriptor of a file in "no", open for writing since before */
+	int channel; /* socket on which a descriptor arrives */
+	pid_t collector;
+};
+
+/* One operation, and the hook that it proves. act returns what the call returned; refused means
+ * -1 with errno EPERM. */
+struct canary_proof {
+	enum weir_hook hook;
+	int (*act)(struct canary *c);
+};
+
+/* Operations for a source that refuses nothing (user/kern/canary_seen.c): they must be seen, no
+ * more. */
+extern const struct canary_proof canary_seen[];
+extern const size_t canary_seen_count;
+
+/* Puts the directory "no" back to what it was before a flight. Returns: 0 or a negative errno.
+ * Borrows: no. */
+int canary_tidy(int no, struct weir_err *e);
 
 /* Prepares the files below dir (an absolute path of an existing directory): "yes", which
  * gets all rights in the slot, and "no", which has none. Returns: 0 or a negative errno. */

@@ -23,10 +23,15 @@
 #define KERN_CGROUP "/sys/fs/cgroup/weir" /* above the groups of the runs */
 #define KERN_LOCK_FILE "/run/weir.lock"	  /* held while pins or slots change hands */
 
+/* How a hook is attached; LSM, FMOD_RET and SYSCALL also say where all of a run's decisions are
+ * made. */
 enum kern_source {
 	KERN_SOURCE_MISSING = 0, /* not attached */
+	KERN_SOURCE_UNSEEN,	 /* the run's source can't see it */
 	KERN_SOURCE_ABSENT,	 /* this kernel has no such hook, and needs none */
 	KERN_SOURCE_LSM,
+	KERN_SOURCE_FMOD_RET,
+	KERN_SOURCE_SYSCALL, /* looked at when the call ends */
 	KERN_SOURCE_TRACING,
 	KERN_SOURCE_CGROUP,
 };
@@ -37,8 +42,9 @@ struct kern_hook {
 };
 
 struct kern {
+	enum kern_source source; /* of all decisions */
 	char digest[65];
-	char pins[128];	    /* directory of this build's pins */
+	char pins[128];	    /* directory of this build's pins; "": nothing is pinned */
 	bool loaded_now;    /* false: the pins were there */
 	unsigned int steps; /* so many places where a shared step was put in, if loaded now */
 	int lock_fd;
@@ -47,15 +53,18 @@ struct kern {
 	int bind_fd, adopt_fd;
 	struct weir_state *state; /* shared with the programs */
 	struct kern_hook hooks[WEIR_HOOK_COUNT];
+	struct kern_own *own; /* what is not pinned but goes with the collector, or NULL */
 };
 
-/* Loads and attaches, or takes the pins. without: name of a hook to leave out (the run is
+/* Loads and attaches, or takes the pins. Source SYSCALL pins nothing: it protects nothing either,
+ * and its programs end with the collector. without: name of a hook to leave out (the run is
  * then indeterminate), NULL for none. Needs CAP_BPF, CAP_PERFMON and CAP_SYS_ADMIN.
  * Gives: *ret_kern for kern_close. Returns: 0 or a negative errno with what is missing. */
-int kern_open(const char *without, struct kern **ret_kern, struct weir_err *e);
+int kern_open(enum kern_source source, const char *without, struct kern **ret_kern,
+	      struct weir_err *e);
 
-/* Whether everything is still attached: what is pinned is. Returns: 0; -ENOENT, and e names
- * what somebody removed. Borrows: k. */
+/* Whether everything is still attached, and has been run: what is pinned is. Returns: 0; -ENOENT,
+ * and e names what somebody removed; -EIO, and e names a program that was skipped. Borrows: k. */
 int kern_check(const struct kern *k, struct weir_err *e);
 
 /* Closes descriptors and mappings; pins stay. NULL is fine. */
@@ -70,6 +79,9 @@ struct weir_run *kern_run(struct kern *k, uint32_t slot);
 
 /* Name of a source, as in the coverage. Returns: static text. */
 const char *kern_source_name(enum kern_source source);
+
+/* Returns: LSM, FMOD_RET or SYSCALL by its name, else MISSING. Borrows: name. */
+enum kern_source kern_source_find(const char *name);
 
 /* Reading and writing maps of slots (user/kern/slot.c). -------------------------------- */
 
@@ -181,8 +193,11 @@ struct kern_probe {
 	bool lockdown; /* confidentiality: no BPF reads */
 	bool ftrace_enabled;
 	char preempt[32];
-	bool enforce;	   /* all that enforcing needs is there */
-	char missing[256]; /* one line: what is missing and what to do; "" if nothing */
+	bool enforce;		 /* all that enforcing needs is there */
+	char missing[256];	 /* one line: what is missing and what to do; "" if nothing */
+	bool observe;		 /* at least source SYSCALL can be had */
+	char blind[256];	 /* likewise for that */
+	enum kern_source source; /* the best one, as far as looking tells; MISSING: none */
 };
 
 /* Looks at the host without loading anything. Always succeeds. */

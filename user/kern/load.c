@@ -23,15 +23,28 @@
 #include "user/kern/control.h"
 #include "user/kern/kern.h"
 #include "user/kern/objects.h"
+#include "user/kern/own.h"
 #include "user/kern/pins.h"
 
 #define BPF_FS_MAGIC_NUMBER 0xcafe4a11
 
 const char *kern_source_name(enum kern_source source)
 {
-	static const char *const names[] = { "none", "absent", "lsm", "tracing", "cgroup" };
+	static const char *const names[] = { "none",	 "unseen",  "absent",  "lsm",
+					     "fmod_ret", "syscall", "tracing", "cgroup" };
 
 	return names[source];
+}
+
+enum kern_source kern_source_find(const char *name)
+{
+	static const enum kern_source all[] = { KERN_SOURCE_LSM, KERN_SOURCE_FMOD_RET,
+						KERN_SOURCE_SYSCALL };
+
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+		if (strcmp(kern_source_name(all[i]), name) == 0)
+			return all[i];
+	return KERN_SOURCE_MISSING;
 }
 
 static int hook_of_program(const struct bpf_program *prog)
@@ -274,6 +287,16 @@ static int mount_bpffs(struct weir_err *e)
 		       "/sys/fs/bpf is not a BPF file system: mount -t bpf bpf /sys/fs/bpf");
 }
 
+/* What the programs need before the first run. */
+static int fill_new(struct kern *k, struct weir_err *e)
+{
+	int err = kern_fill_control(k->control_fd, e);
+
+	if (err == 0 && getrandom(&k->state->host.seed, sizeof(k->state->host.seed), 0) < 0)
+		err = err_errno(e, -errno, "drawing a seed");
+	return err;
+}
+
 static int load_locked(struct kern *k, const char *without, struct weir_err *e)
 {
 	struct weir_err why = { 0 };
@@ -294,9 +317,7 @@ static int load_locked(struct kern *k, const char *without, struct weir_err *e)
 	if (!k->state)
 		return err_errno(e, -errno, "mapping the state of the programs");
 	if (k->loaded_now) {
-		err = kern_fill_control(k->control_fd, e);
-		if (err == 0 && getrandom(&k->state->host.seed, sizeof(k->state->host.seed), 0) < 0)
-			err = err_errno(e, -errno, "drawing a seed");
+		err = fill_new(k, e);
 		if (err == 0)
 			err = pins_finish(k, e);
 	}
@@ -305,14 +326,37 @@ static int load_locked(struct kern *k, const char *without, struct weir_err *e)
 	return err;
 }
 
-int kern_open(const char *without, struct kern **ret_kern, struct weir_err *e)
+/* Source SYSCALL: nothing stays, so nothing is pinned. */
+static int load_own(struct kern *k, const char *without, struct weir_err *e)
+{
+	struct bpf_object *programs;
+	int err;
+
+	k->pins[0] = '\0';
+	k->loaded_now = true;
+	err = own_load(k, without, &programs, e);
+	if (err < 0)
+		return err;
+	err = pins_take(k, programs, e);
+	if (err == 0) {
+		k->state = pins_map(k->state_fd);
+		err = k->state ? fill_new(k, e) : err_errno(e, -errno, "mapping the state");
+	}
+	/* links and maps are held by descriptors of their own */
+	bpf_object__close(programs);
+	return err;
+}
+
+int kern_open(enum kern_source source, const char *without, struct kern **ret_kern,
+	      struct weir_err *e)
 {
 	struct rlimit files = { 0, 0 };
 	struct kern *k = calloc(1, sizeof(*k));
-	int err;
+	int err = 0;
 
 	if (!k)
 		return err_errno(e, -ENOMEM, "kernel side");
+	k->source = source;
 	k->tasks_fd = k->state_fd = k->rules_fd = k->names_fd = -1;
 	k->supers_fd = k->creds_fd = k->control_fd = k->rings_fd = k->links_fd = -1;
 	k->bind_fd = k->adopt_fd = -1;
@@ -321,14 +365,16 @@ int kern_open(const char *without, struct kern **ret_kern, struct weir_err *e)
 		files.rlim_cur = files.rlim_max = 1048576;
 		setrlimit(RLIMIT_NOFILE, &files);
 	}
-	err = mount_bpffs(e);
+	if (source != KERN_SOURCE_SYSCALL)
+		err = mount_bpffs(e);
 	k->lock_fd = open(KERN_LOCK_FILE, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	if (err == 0 && (k->lock_fd < 0 || flock(k->lock_fd, LOCK_EX) < 0))
 		err = err_errno(e, -errno, "%s", KERN_LOCK_FILE);
 	if (err == 0)
 		err = pins_name(k, without, e);
 	if (err == 0)
-		err = load_locked(k, without, e);
+		err = source == KERN_SOURCE_SYSCALL ? load_own(k, without, e)
+						    : load_locked(k, without, e);
 	if (k->lock_fd >= 0)
 		flock(k->lock_fd, LOCK_UN);
 	if (err < 0) {
@@ -341,7 +387,7 @@ int kern_open(const char *without, struct kern **ret_kern, struct weir_err *e)
 
 int kern_check(const struct kern *k, struct weir_err *e)
 {
-	return pins_check(k, e);
+	return k->own ? own_check(k->own, e) : pins_check(k, e);
 }
 
 void kern_close(struct kern *k)
@@ -352,6 +398,7 @@ void kern_close(struct kern *k)
 
 	if (!k)
 		return;
+	own_free(k->own);
 	pins_unmap(k->state);
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
 		if (*fds[i] >= 0)

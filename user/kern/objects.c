@@ -10,6 +10,7 @@
 
 #include "objects_digest.h"
 #include "split.skel.h"
+#include "sys.skel.h"
 #include "weir.skel.h"
 
 #include "user/base/cleanup.h"
@@ -164,6 +165,24 @@ int objects_load(const struct objects_plan *plan, struct bpf_object **ret_progra
 		err = load(&loading, bytes, size);
 	}
 	handlers_remove(ids);
+	if (err < 0)
+		return err_errno(e, err,
+				 "the kernel refused the programs (WEIR_DEBUG=1 shows its log)");
+	*ret_programs = loading.programs;
+	return 0;
+}
+
+int objects_load_syscalls(void (*choose)(struct bpf_object *programs, void *arg), void *arg,
+			  struct bpf_object **ret_programs, struct weir_err *e)
+{
+	const struct objects_plan plan = { .choose = choose, .arg = arg };
+	struct loading loading = { .plan = &plan };
+	const void *bytes;
+	size_t size;
+	int err;
+
+	bytes = sys_bpf__elf_bytes(&size);
+	err = load(&loading, bytes, size);
 	if (err < 0)
 		return err_errno(e, err,
 				 "the kernel refused the programs (WEIR_DEBUG=1 shows its log)");

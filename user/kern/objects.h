@@ -33,6 +33,11 @@ const char *objects_digest(void);
 int objects_load(const struct objects_plan *plan, struct bpf_object **ret_programs,
 		 struct weir_err *e);
 
+/* Loads the programs of source "syscall" (user/kern/own.h) that choose sets to be loaded; kernels
+ * from 6.2. Gives and returns: likewise. */
+int objects_load_syscalls(void (*choose)(struct bpf_object *programs, void *arg), void *arg,
+			  struct bpf_object **ret_programs, struct weir_err *e);
+
 /* Is a program a step of others? Steps have no hook. */
 bool objects_is_step(const struct bpf_program *prog);
 

@@ -2,6 +2,7 @@
 #include "user/kern/pins.h"
 
 #include <bpf/bpf.h>
+#include <bpf/libbpf.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -56,6 +57,38 @@ int pins_open(struct kern *k, struct weir_err *e)
 
 		if (err < 0)
 			return err;
+	}
+	return 0;
+}
+
+/* The memory is a section, so its map has a name of the compiler's. */
+static int object_fd(struct bpf_object *obj, const char *name)
+{
+	const struct bpf_program *prog;
+	const struct bpf_map *map;
+	char full[64];
+
+	if (strncmp(name, "maps/", 5) != 0) {
+		snprintf(full, sizeof(full), "weir_%s", name);
+		prog = bpf_object__find_program_by_name(obj, full);
+		return prog ? bpf_program__fd(prog) : -ENOENT;
+	}
+	if (strcmp(name, KERN_PIN_STATE) != 0)
+		return bpf_object__find_map_fd_by_name(obj, name + 5);
+	map = bpf_object__find_map_by_name(obj, ".bss");
+	return map ? bpf_map__fd(map) : -ENOENT;
+}
+
+int pins_take(struct kern *k, struct bpf_object *obj, struct weir_err *e)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(pins); i++) {
+		int fd = object_fd(obj, pins[i].name);
+
+		if (fd >= 0)
+			fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+		if (fd < 0)
+			return err_errno(e, -ENOENT, "%s", pins[i].name);
+		*(int *)((char *)k + pins[i].fd) = fd;
 	}
 	return 0;
 }
@@ -195,6 +228,7 @@ int pins_name(struct kern *k, const char *without, struct weir_err *e)
 	if (!d || uname(&uts) < 0)
 		return err_errno(e, -ENOMEM, "naming the pins");
 	digest_add(d, objects_digest(), strlen(objects_digest()));
+	digest_add(d, kern_source_name(k->source), strlen(kern_source_name(k->source)) + 1);
 	digest_add(d, uts.release, strlen(uts.release) + 1);
 	digest_add(d, stat("/sys/kernel/btf/overlay", &st) == 0 ? "o" : "-", 1);
 	if (without)

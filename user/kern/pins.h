@@ -22,7 +22,7 @@
 
 #include "user/kern/kern.h"
 
-/* Names k->pins after the BPF objects, the kernel, what is known of overlays, and what is left
+/* Names k->pins after the BPF objects, the source, the kernel, what is known of overlays, and what is left
  * out. Returns: 0 or a negative errno. Borrows: without (may be NULL). */
 int pins_name(struct kern *k, const char *without, struct weir_err *e);
 
@@ -40,6 +40,11 @@ int pins_clear(const struct kern *k, const struct weir_err *why, struct weir_err
 
 /* Opens maps and programs. Returns: 0 or a negative errno. */
 int pins_open(struct kern *k, struct weir_err *e);
+
+/* The same from an object that is loaded, for a source that pins nothing. Returns: 0 or a negative
+ * errno. Borrows: obj. */
+struct bpf_object;
+int pins_take(struct kern *k, struct bpf_object *obj, struct weir_err *e);
 
 /* Returns: the memory of the programs behind fd, for pins_unmap; NULL with errno. */
 struct weir_state *pins_map(int fd);

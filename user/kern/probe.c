@@ -56,14 +56,48 @@ static void bracketed(const char *text, char *out, size_t size)
 	out[len] = '\0';
 }
 
-static void find_missing(struct kern_probe *p)
+/* Something that a source needs, and what to do where it is not so. */
+struct check {
+	bool ok;
+	const char *text;
+};
+
+/* Copies the first text whose check fails. Returns: whether all hold. */
+static bool all_hold(const struct check *checks, size_t count, char *out, size_t size)
 {
-	const struct {
-		bool ok;
-		const char *text;
-	} checks[] = {
+	for (size_t i = 0; i < count; i++) {
+		if (!checks[i].ok) {
+			snprintf(out, size, "%s", checks[i].text);
+			return false;
+		}
+	}
+	return true;
+}
+
+/* What looks at system calls needs little: pointers that a program may follow by their type. */
+static void find_blind(struct kern_probe *p)
+{
+	unsigned int major = 0, minor = 0;
+	const struct check checks[] = {
 		{ p->root, "weir needs root: run it with sudo" },
 		{ p->btf, "no /sys/kernel/btf/vmlinux: boot a kernel with CONFIG_DEBUG_INFO_BTF" },
+		{ !p->lockdown, "kernel lockdown is confidentiality: BPF may not read; boot with "
+				"lockdown=integrity" },
+		{ sscanf(p->release, "%u.%u", &major, &minor) == 2 &&
+			  (major > 6 || (major == 6 && minor >= 2)),
+		  "looking at system calls needs Linux 6.2 or later" },
+	};
+
+	p->observe = all_hold(checks, ARRAY_SIZE(checks), p->blind, sizeof(p->blind));
+}
+
+static void find_missing(struct kern_probe *p)
+{
+	const struct check checks[] = {
+		{ p->root, "weir needs root: run it with sudo" },
+		{ p->btf, "no /sys/kernel/btf/vmlinux: boot a kernel with CONFIG_DEBUG_INFO_BTF" },
+		{ *p->lsm_list, "the list of active LSMs is not there: mount -t securityfs "
+				"securityfs /sys/kernel/security" },
 		{ p->lsm_bpf,
 		  "bpf is not an active LSM: add it to lsm= on the kernel command line" },
 		{ p->bpffs, "no BPF file system: mount -t bpf bpf /sys/fs/bpf" },
@@ -75,13 +109,7 @@ static void find_missing(struct kern_probe *p)
 				     "sysctl kernel.ftrace_enabled=1" },
 	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(checks); i++) {
-		if (!checks[i].ok) {
-			snprintf(p->missing, sizeof(p->missing), "%s", checks[i].text);
-			return;
-		}
-	}
-	p->enforce = true;
+	p->enforce = all_hold(checks, ARRAY_SIZE(checks), p->missing, sizeof(p->missing));
 }
 
 void kern_probe(struct kern_probe *ret_probe)
@@ -107,4 +135,9 @@ void kern_probe(struct kern_probe *ret_probe)
 	read_line("/sys/kernel/debug/sched/preempt", line, sizeof(line));
 	bracketed(line, p->preempt, sizeof(p->preempt));
 	find_missing(p);
+	find_blind(p);
+	if (p->enforce)
+		p->source = KERN_SOURCE_LSM;
+	else if (p->observe)
+		p->source = KERN_SOURCE_SYSCALL;
 }

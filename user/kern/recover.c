@@ -213,7 +213,8 @@ static uint64_t sweep(int fd, match_fn *match, uint32_t slot, bool delete)
 
 void kern_slot_forget(struct kern *k, uint32_t slot)
 {
-	cleanup_close int links = open_map(strrchr(k->pins, '/') + 1, "weir_links", 0);
+	cleanup_close int links = k->own ? fcntl(k->links_fd, F_DUPFD_CLOEXEC, 3)
+					 : open_map(strrchr(k->pins, '/') + 1, "weir_links", 0);
 
 	sweep(k->tasks_fd, match_task, slot, true);
 	if (links >= 0)
