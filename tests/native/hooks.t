@@ -38,7 +38,7 @@ chmod 755 "$out/program"
 
 renew()
 {
-	rm -rf "$out"/{new,newer,dir,fifo,sym,hard}
+	rm -rf "${out:?}"/{new,newer,dir,fifo,sym,hard}
 	echo precious >"$out/file"
 	chmod 644 "$out/file"
 }

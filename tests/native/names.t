@@ -67,7 +67,7 @@ led 'a hard link of its own' ': >a; ln a b; echo x >>b; chmod 600 a; rm a; echo 
 mkdir -p "$lab/keep"
 led_link()
 {
-	rm -rf "$ws"/*
+	rm -rf "${ws:?}"/*
 	echo precious >"$lab/keep/f"
 	ln "$lab/keep/f" "$ws/f"
 	watch -- sh -c 'echo x >>f'
