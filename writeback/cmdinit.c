@@ -272,7 +272,7 @@ static int add_hooks(struct gate_config *c, struct init_files *made, struct weir
 	return err < 0 ? err : init_hooks(c, made, e);
 }
 
-static void report(const struct gate_config *c)
+static void report(const struct gate_config *c, bool hooks)
 {
 	printf("repository  %s (owner %s)\nrefs        ", c->repository, c->user);
 	for (size_t i = 0; i < c->refs.count; i++)
@@ -281,6 +281,10 @@ static void report(const struct gate_config *c)
 	       GATE_HOST_KEY);
 	printf("ledger      %s (key %s, public %s)\nsettings    %s\n", c->ledger, c->ledger_key,
 	       GATE_LEDGER_PUBLIC, GATE_CONFIG);
+	if (hooks)
+		printf("hooks       %s/hooks/pre-receive, reference-transaction\n", c->repository);
+	if (c->remote)
+		printf("remote      %s (promotions are pushed there)\n", c->remote);
 	printf("stock git:  git -c safe.directory=%s -c gpg.ssh.allowedSignersFile=%s \\\n"
 	       "                -C %s log --show-signature\n",
 	       c->repository, c->signers, c->repository);
@@ -338,7 +342,7 @@ int command_init(int argc, char **argv)
 	if (err < 0)
 		init_undo(&made);
 	else
-		report(&c);
+		report(&c, a.add_hooks || (!a.no_hooks && !a.add_ledger));
 	init_files_done(&made);
 	if (err < 0 && e.exit_code == 0)
 		e.exit_code = err == -EEXIST || err == -EINVAL ? GATE_EXIT_USAGE : 0;

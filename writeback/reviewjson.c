@@ -79,6 +79,7 @@ static int add_facts(const struct review *r, json_t *root)
 	err |= json_object_set_new(root, "promotion", json_string(r->pending->digest));
 	err |= json_object_set_new(root, "message", json_escaped(text_of(&r->pending->message)));
 	err |= json_object_set_new(root, "producers", lines_json(text, "producer"));
+	err |= json_object_set_new(root, "break_glass", lines_json(text, "break-glass"));
 	err |= json_object_set_new(root, "exceptions", lines_json(text, "exception"));
 	err |= json_object_set_new(root, "needs", needs_json(r->tally));
 	err |= json_object_set_new(root, "missing", json_string(text_of(&r->tally->missing)));

@@ -178,6 +178,7 @@ static void print_top(FILE *out, const struct review *r)
 	print_line(out, r, "repository", "repository");
 	print_line(out, r, "ref", "ref");
 	print_line(out, r, "base", "base");
+	print_each(out, r, "break-glass");
 	print_line(out, r, "tree", "tree");
 	print_line(out, r, "verdict", "verdict");
 	print_line(out, r, "exit", "exit");

@@ -120,6 +120,19 @@ restore; for h in pre-push reference-transaction pre-receive; do printf '#!/bin/
 GIT_DIR=/nonexistent GIT_SSH_COMMAND=false GIT_CONFIG_PARAMETERS="'core.hooksPath=/dev/null'" commit >/dev/null; same; [ -z "$(ls ran-* 2>/dev/null)" ]; chmod 755 .
 EOT
 
+# A server of its own: $SSHD, or one that is installed.
+SSHD=${SSHD:-$(command -v sshd || echo /usr/sbin/sshd)}
+[ ! -x "$SSHD" ] || t "over ssh: a key and known hosts of the gate's own, git-shell on the other side" <<'EOT'
+restore; sed -i 's|^\(weir:.*:\)[^:]*$|\1/usr/bin/git-shell|' /etc/passwd; sed -i 's/^weir:[^:]*:/weir:*:/' /etc/shadow; getent passwd sshd >/dev/null || useradd -r -s /usr/sbin/nologin sshd; mkdir -p /run/sshd
+for k in host other /etc/weir/keys/push; do rm -f $k $k.pub; ssh-keygen -q -t ed25519 -N '' -f $k; done; chown weir: /etc/weir/keys/push; cp /etc/weir/keys/push.pub /etc/weir.server/authorized
+port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'); printf '%s\n' "Port $port" 'ListenAddress 127.0.0.1' "HostKey $LAB/host" 'AuthorizedKeysFile /etc/weir.server/authorized' 'StrictModes no' 'UsePAM no' "PidFile $LAB/pid" >conf
+"$SSHD" -f $LAB/conf -E $LAB/sshd.log; for i in 1 2 3 4 5 6 7 8 9; do [ -s pid ] && break; sleep 0.2; done
+sed -i "s|^remote: .*|remote: ssh://weir@127.0.0.1:$port$N|" /etc/weir/gate.yaml; echo 'remote_key: /etc/weir/keys/push' >>/etc/weir/gate.yaml
+( set -e; s=0; commit 2>err || s=$?; [ $s = 125 ]; grep -q 'Host key verification failed' err || fail "$(cat err)"; echo "[127.0.0.1]:$port $(cut -d' ' -f1,2 other.pub)" >/etc/weir/known_hosts; s=0; commit 2>err || s=$?; [ $s = 125 ]
+echo "[127.0.0.1]:$port $(cut -d' ' -f1,2 host.pub)" >/etc/weir/known_hosts; mv /etc/weir.server/allowed_signers w; : >/etc/weir.server/allowed_signers; must_refuse push 'refused: unattested' commit; mv w /etc/weir.server/allowed_signers; commit >/dev/null; same; verify >/dev/null ) || r=$?
+kill "$(cat pid)"; [ -z "${r:-}" ] || { cat err sshd.log; fail ssh; }
+EOT
+
 t "what gate.yaml may say of it" <<'EOT'
 says() { restore; sed -i "$1" /etc/weir/gate.yaml; s=0; "$GATE" nonce --workspace ws >out 2>err || s=$?; [ $s != 0 ] || fail "$1"; grep -qF -- "$2" err || fail "no '$2': $(cat err)"; }
 says 's/^mode: push/mode: pull/' 'mode is direct or push'; says '/^remote/d' 'go together'; says '/^mode/d' 'go together'; says 's|^remote: .*|remote: ext::sh -c x|' 'absolute path or ssh'; says 's|^remote: .*|remote: -oProxyCommand=x|' 'absolute path or ssh'; says 's|^remote: .*|remote: /nonexistent|' 'git says'; says 's|^remote: .*|remote: ssh://-oProxyCommand=x/y|' 'git says'; says '$aremote_key: /a'"'"'b' 'quotes'
