@@ -157,6 +157,14 @@ static int need_of_tiers(const struct promotion *p, unsigned int *need, struct w
 	return 0;
 }
 
+/* A tag is about all paths. */
+static void need_of_all(const struct policy *policy, unsigned int *need)
+{
+	for (size_t i = 0; i < policy->tiers.count; i++)
+		raise_need(need, (enum role)policy->tiers.items[i].role.value,
+			   policy->tiers.items[i].count.value);
+}
+
 static int find_need(const struct promotion *p, unsigned int *need, struct weir_err *e)
 {
 	const struct policy *policy = p->policy;
@@ -164,6 +172,8 @@ static int find_need(const struct promotion *p, unsigned int *need, struct weir_
 
 	if (p->kind == KIND_REVERT)
 		raise_need(need, (enum role)policy->revert.value, 1);
+	else if (policy->tiers.count > 0 && kind_of(p->kind)->is_tag)
+		need_of_all(policy, need);
 	else if (policy->tiers.count > 0)
 		err = need_of_tiers(p, need, e);
 	else

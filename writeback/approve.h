@@ -13,7 +13,7 @@
  *   need ROLE N        any number
  *
  * A need is what writeback.approvals of the base commit's policy asks for the changed paths (the
- * greatest number of each role), or for a revert one person of the role of writeback.revert; and
+ * greatest number of each role; a tag is about all paths), or for a revert one person of the role of writeback.revert; and
  * one person of the role of each finding. Each person fills
  * one place, whatever roles they have; one key is one person's.
  */

@@ -261,10 +261,10 @@ static json_t *approvals(const struct facts *f)
 
 static json_t *statement(const struct facts *f, enum attest_kind kind, json_t *predicate)
 {
-	json_t *subject =
-		json_pack("{s:o, s:{s:s, s:s}, s:{s:[o]}}", "name", json_escaped(f->p->target),
-			  "digest", "gitCommit", f->commit, "gitTree", f->tree, "annotations",
-			  "sourceRefs", json_escaped(f->p->target));
+	json_t *subject = json_pack(
+		"{s:o, s:{s:s, s:s}, s:{s:[o]}}", "name", json_escaped(f->p->target), "digest",
+		kind_of(f->p->kind)->is_tag ? "gitTag" : "gitCommit", f->commit, "gitTree", f->tree,
+		"annotations", "sourceRefs", json_escaped(f->p->target));
 
 	return json_pack("{s:s, s:[o], s:s, s:o}", "_type", ATTEST_STATEMENT, "subject", subject,
 			 "predicateType", kinds[kind].type, "predicate", predicate);

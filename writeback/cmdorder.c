@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * weir-gate revert: a promotion that no run made. The first call writes the order and proposes; when
+ * weir-gate revert and tag: promotions that no run made. The first call writes the order and proposes; when
  * people have signed, the same call goes on with it.
  */
 #include <argp.h>
@@ -25,6 +25,7 @@
 
 struct args {
 	enum promotion_kind kind;
+	const char *tag;
 	const char *commit;
 	const char *ref;
 	const char *message;
@@ -51,27 +52,38 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		a->json = true;
 		return 0;
 	case ARGP_KEY_ARG:
+		if (a->kind == KIND_TAG && !a->tag) {
+			a->tag = arg;
+			return 0;
+		}
 		if (a->commit)
 			usage_error(state, "one commit at a time");
 		a->commit = arg;
 		return 0;
 	case ARGP_KEY_END:
-		if (!a->commit)
-			usage_error(state, "COMMIT is missing");
+		if (a->kind == KIND_TAG ? !a->tag : !a->commit)
+			usage_error(state, "%s is missing",
+				    a->kind == KIND_TAG ? "NAME" : "COMMIT");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
 }
 
-/* "Revert "SUBJECT"", as git words it; what a message can't hold is left out. */
-static int make_message(const struct promotion *p, struct buf *ret_message, struct weir_err *e)
+/* "Revert "SUBJECT"", as git words it, or the name of the tag; what a message can't hold is left
+ * out. */
+static int make_message(const struct args *a, const struct promotion *p, struct buf *ret_message,
+			struct weir_err *e)
 {
 	git_commit *commit = NULL;
 	char hex[OID_HEX];
 	struct weir_err none = { 0 };
 	const char *subject;
 
+	if (a->tag)
+		return buf_addf(ret_message, "%s\n", a->tag) < 0
+			       ? err_errno(e, -ENOMEM, "making the message")
+			       : 0;
 	if (git_commit_lookup(&commit, p->repo.git, &p->object) < 0)
 		return repo_error(e, "reading the commit");
 	subject = git_commit_summary(commit);
@@ -130,12 +142,13 @@ static int write_order(const struct args *a, struct promotion *p, struct weir_er
 					 .ref = strdup(a->ref),
 					 .workspace = strdup("-") };
 	struct order o = { .kind = a->kind, .ref = n.ref, .caller = a->caller };
-	git_oid base;
-	int err;
+	git_oid base = p->object;
+	int err = 0;
 
 	if (!n.repository || !n.ref || !n.workspace)
 		return err_errno(e, -ENOMEM, "writing the order");
-	err = repo_read_ref(&p->repo, a->ref, &base, e);
+	if (!a->tag)
+		err = repo_read_ref(&p->repo, a->ref, &base, e);
 	if (err < 0)
 		return err == -ENOENT ? refuse(e, REASON_REF, "there is no %s", a->ref) : err;
 	memcpy(n.repo_id, c->id, sizeof(n.repo_id));
@@ -156,7 +169,7 @@ static int begin(const struct args *a, struct promotion *p, struct buf *message,
 	struct pending *x = &p->pending;
 	int err = revision_find(&p->repo, a->commit, &p->object, e);
 
-	if (err == 0 && !gate_texts_have(&p->config->refs, a->ref))
+	if (err == 0 && !a->tag && !gate_texts_have(&p->config->refs, a->ref))
 		err = refuse(e, REASON_REF, "%s is no promotable ref", a->ref);
 	if (err == 0)
 		err = find_proposal(a, p, e);
@@ -169,7 +182,7 @@ static int begin(const struct args *a, struct promotion *p, struct buf *message,
 			       : 0;
 	}
 	if (err == 0 && !a->message)
-		err = make_message(p, message, e);
+		err = make_message(a, p, message, e);
 	p->message = a->message ? a->message : buf_str(message);
 	p->author = a->author;
 	return err < 0 ? err : write_order(a, p, e);
@@ -229,6 +242,7 @@ static int keep_order(const struct gate_config *c, void *arg, struct weir_err *e
 static int command(int argc, char **argv, const struct argp *argp, struct args *a)
 {
 	cleanup_config struct gate_config c = { 0 };
+	cleanup_free char *tag = NULL;
 	struct weir_err e = { 0 };
 
 	usage_parse(argp, argc, argv, 0, a);
@@ -237,8 +251,12 @@ static int command(int argc, char **argv, const struct argp *argp, struct args *
 	a->caller = caller_uid();
 	if (config_load(&c, &e) < 0)
 		return gate_fail(&e);
-	if (!a->ref)
-		a->ref = c.refs.items[0];
+	if (a->tag && asprintf(&tag, "refs/tags/%s", a->tag) < 0)
+		return GATE_EXIT_FAILED;
+	if (a->tag && !a->commit)
+		a->commit = c.refs.items[0];
+	if (a->tag || !a->ref)
+		a->ref = a->tag ? tag : c.refs.items[0];
 	return keeper_run(&c, keep_order, a, NULL, 0);
 }
 
@@ -265,6 +283,31 @@ int command_revert(int argc, char **argv)
 		NULL
 	};
 	struct args a = { .kind = KIND_REVERT };
+
+	return command(argc, argv, &argp, &a);
+}
+
+int command_tag(int argc, char **argv)
+{
+	static const struct argp_option options[] = {
+		{ "message", 'm', "MSG", 0, "default: NAME", 0 },
+		{ "author", 'a', "\"NAME <EMAIL>\"", 0, "tagger (default: the gate)", 0 },
+		{ "json", 'j', NULL, 0, "print the result as JSON", 0 },
+		{ 0 },
+	};
+	static const struct argp argp = {
+		options,
+		parse,
+		"NAME [COMMIT]",
+		"Name a promoted commit (default: the tip of the first branch of gate.yaml) for "
+		"good: an annotated tag, signed by the gate. Who has to agree is what the commit's "
+		"policy asks for all paths.\vExit status: 0 promoted, 122 refused (also: waits for "
+		"people), 2 usage, 125 own failure.",
+		NULL,
+		NULL,
+		NULL
+	};
+	struct args a = { .kind = KIND_TAG };
 
 	return command(argc, argv, &argp, &a);
 }

@@ -126,6 +126,25 @@ static void print_text(const struct verify *v, const struct gate_texts *glass, i
 	printf("good  %s, signed by %s\n", hex, buf_str(&v->principal));
 }
 
+/* A tag that the gate made is checked itself, and its commit with it; of another only the commit. */
+static int find(const struct args *a, struct verify *v, struct weir_err *e)
+{
+	cleanup_buf struct buf promotion = { 0 };
+	struct weir_err none = { 0 };
+	int err = revision_find_tag(v->repo, a->commit, &v->commit, e);
+
+	if (err < 0)
+		return err;
+	v->is_tag = err == 1;
+	if (v->is_tag && record_read_file(v->repo, &v->commit, "promotion", &promotion, &none) == 0)
+		return 0;
+	if (v->is_tag)
+		fprintf(stderr, "weir-gate: this tag was not made by the gate; only its commit is "
+				"checked\n");
+	v->is_tag = false;
+	return revision_find(v->repo, a->commit, &v->commit, e);
+}
+
 static int verify(struct args *a, struct weir_err *e)
 {
 	struct verifysource *source = &a->source;
@@ -134,7 +153,7 @@ static int verify(struct args *a, struct weir_err *e)
 	int err = verifysource_open(source, e);
 
 	if (err == 0)
-		err = revision_find(&source->repo, a->commit, &v.commit, e);
+		err = find(a, &v, e);
 	if (err < 0)
 		return err;
 	v.signers = buf_str(&source->signers);

@@ -18,9 +18,10 @@
 	X(reject, "reject", "sign a no to it") \
 	X(withdraw, "withdraw", "take back what one signed about it") \
 	X(revert, "revert", "undo the tip of a branch by a promotion of its own") \
+	X(tag, "tag", "name a promoted commit for good, by a signed tag") \
 	X(attest, "attest", "print the attestations of a promoted commit") \
 	X(except, "except", "accept findings for a time, by name, signed") \
-	X(verify, "verify", "check a promoted commit with public keys only") \
+	X(verify, "verify", "check a promoted commit or tag with public keys only") \
 	X(receive, "receive", "judge what is pushed to the repository, as its hook") \
 	X(audit, "audit", "check every commit of a branch, and the ledger")
 

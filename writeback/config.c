@@ -29,6 +29,7 @@ static const struct member {
 	{ "id", SHAPE_TEXT, true, offsetof(struct gate_config, id) },
 	{ "repository", SHAPE_TEXT, true, offsetof(struct gate_config, repository) },
 	{ "refs", SHAPE_LIST, true, offsetof(struct gate_config, refs) },
+	{ "tags", SHAPE_LIST, false, offsetof(struct gate_config, tags) },
 	{ "user", SHAPE_TEXT, true, offsetof(struct gate_config, user) },
 	{ "key", SHAPE_TEXT, true, offsetof(struct gate_config, key) },
 	{ "agent", SHAPE_TEXT, false, offsetof(struct gate_config, agent) },

@@ -8,6 +8,7 @@
  *   id: 32 hex digits                  names the repository in every promotion digest
  *   repository: /srv/git/project.git   bare, owned by user
  *   refs: [refs/heads/main]            what may be promoted to
+ *   tags: [v*]                         optional: names of tags that may be made (user/base/glob.h)
  *   user: weir                         owner of repository, key and state
  *   key: /etc/weir/keys/gate           OpenSSH Ed25519 file, 0600, of user; with agent: .pub
  *   agent: /run/weir/agent.sock        optional: ssh-agent that holds the key
@@ -71,6 +72,7 @@ struct gate_config {
 	char *id;
 	char *repository;
 	struct gate_texts refs;
+	struct gate_texts tags;
 	char *user;
 	char *key;
 	char *agent; /* NULL: sign with the key file */

@@ -12,7 +12,7 @@
  *   kind NAME                      of writeback/kind.h; a run has no such line
  *   repository ID                  of gate.yaml
  *   ref NAME                       target
- *   base COMMIT                    parent, and what the ref must hold
+ *   base COMMIT                    parent, and what the ref must hold; the commit of a tag
  *   tree TREE                      git's id of the new tree
  *   changes SHA256                 of the changes text
  *   pack SHA256                    of the quarantined pack's file
@@ -48,7 +48,7 @@
  *   run ID                         of the order (writeback/order.h)
  *   nonce N
  *   statement SHA256               of the order
- *   object COMMIT                  that it is about: the one that is reverted
+ *   object COMMIT                  that it is about: the one that is reverted or tagged
  *   policy SHA256
  *   policy-source base commit
  *

@@ -37,6 +37,18 @@ static const struct kind kinds[KIND_COUNT] = {
 			  .crosscheck = revert_crosscheck,
 			  .inspect = revert_inspect,
 			  .quarantine = revert_quarantine },
+	[KIND_TAG] = { .name = "tag",
+		       .again = "weir tag NAME",
+		       .is_tag = true,
+		       .attests = ATTEST_ORDERED,
+		       .trailers = { { "Weir-Tag", "object", "" },
+				     { "Weir-Order", "statement", HASH },
+				     { "Weir-Policy", "policy", HASH } },
+		       .nonce = order_nonce,
+		       .open = order_open,
+		       .crosscheck = tag_crosscheck,
+		       .inspect = tag_inspect,
+		       .quarantine = tag_quarantine },
 };
 
 /* Steps of the gate's table that are done as the kind of the promotion says. */

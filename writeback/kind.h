@@ -7,6 +7,8 @@
  *   run     what a run made, as a commit on a branch
  *   revert  the tip of a branch is undone: a commit with the tree of the tip's parent. Nothing ran;
  *           an order of the gate's own (writeback/order.h) stands where a run has its statement
+ *   tag     a commit that was promoted gets a name for good: an annotated tag, by an order; the ref
+ *           must not exist
  *
  * The trailers of an object (git-interpret-trailers(1)) are its last paragraph: those of its row, in
  * their order, then Weir-Ledger (size and root of the ledger before it). Each repeats a line of the
@@ -22,7 +24,7 @@
 #include "writeback/gate.h"
 
 /* X(ID, name) */
-#define PROMOTION_KINDS(X) X(RUN, "run") X(REVERT, "revert")
+#define PROMOTION_KINDS(X) X(RUN, "run") X(REVERT, "revert") X(TAG, "tag")
 
 enum promotion_kind {
 #define WEIR_X(id, name) KIND_##id,
@@ -47,6 +49,7 @@ struct kind {
 	const char *name;
 	const char *again; /* command that goes on with a proposal */
 	bool has_run;	   /* host statement, trace and manifests */
+	bool is_tag;	   /* the object is a tag, else a commit */
 	uint32_t attests;  /* bit set of enum attest_kind */
 	struct kind_trailer trailers[KIND_TRAILERS_MAX];
 #define WEIR_X(step) gate_fn *step;

@@ -31,6 +31,7 @@ enum pack_type {
 	PACK_COMMIT = 1,
 	PACK_TREE = 2,
 	PACK_BLOB = 3,
+	PACK_TAG = 4,
 };
 
 struct pack;

@@ -5,7 +5,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "user/base/glob.h"
 #include "writeback/reason.h"
+#include "writeback/remote.h"
+
+#define TAGS "refs/tags/"
+#define TAG_NAME_MAX 200
+#define TAG_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-"
 
 void promotion_done(struct promotion *p)
 {
@@ -43,6 +49,50 @@ bool promotion_asks_people(const struct promotion *p)
 	return p->kind == KIND_REVERT || approve_wanted(p->policy);
 }
 
+static bool is_tag_name(const struct gate_config *c, const char *name)
+{
+	size_t len = strlen(name);
+	int valid = 0;
+
+	if (len > TAG_NAME_MAX || name[0] == '-' || name[strspn(name, TAG_LETTERS)] != '\0')
+		return false;
+	for (size_t i = 0; i < c->tags.count; i++)
+		if (glob_match(c->tags.items[i], name, len)) {
+			char ref[TAG_NAME_MAX + sizeof(TAGS)];
+
+			snprintf(ref, sizeof(ref), TAGS "%s", name);
+			return git_reference_name_is_valid(&valid, ref) == 0 && valid;
+		}
+	return false;
+}
+
+/* Neither itself nor anything below it, loose or packed. */
+static int check_tag(const struct promotion *p, struct weir_err *e)
+{
+	const char *name =
+		strncmp(p->target, TAGS, strlen(TAGS)) == 0 ? p->target + strlen(TAGS) : "";
+	struct weir_err none = { 0 };
+	git_strarray below = { 0 };
+	char glob[TAG_NAME_MAX + 4];
+	bool there;
+	git_oid oid;
+	int err;
+
+	if (remote_is_used(p->config))
+		return refuse(e, REASON_REF, "a gate in mode push makes no tags");
+	if (!is_tag_name(p->config, name))
+		return refuse(e, REASON_REF, "%.200s is no tag that gate.yaml allows", name);
+	err = repo_read_ref(&p->repo, p->target, &oid, &none);
+	if (err != -ENOENT)
+		return refuse(e, REASON_TAG_EXISTS, "%s", p->target);
+	snprintf(glob, sizeof(glob), "%s/*", name);
+	if (git_tag_list_match(&below, glob, p->repo.git) < 0)
+		return repo_error(e, p->target);
+	there = below.count > 0;
+	git_strarray_dispose(&below);
+	return there ? refuse(e, REASON_TAG_EXISTS, "%s/...", p->target) : 0;
+}
+
 int promotion_check_ref(struct promotion *p, struct weir_err *e)
 {
 	char now[OID_HEX];
@@ -50,6 +100,8 @@ int promotion_check_ref(struct promotion *p, struct weir_err *e)
 	int err;
 
 	p->target = p->nonce.ref;
+	if (kind_of(p->kind)->is_tag)
+		return check_tag(p, e);
 	if (!gate_texts_have(&p->config->refs, p->target))
 		return refuse(e, REASON_REF, "%s is no promotable ref", p->target);
 	err = repo_read_ref(&p->repo, p->target, &tip, e);

@@ -132,9 +132,10 @@ void promotion_done(struct promotion *p);
 /* Whether people have to agree: always for a revert, else as the policy says. Returns: truth. */
 bool promotion_asks_people(const struct promotion *p);
 
-/* Sets p->target and checks that it may be promoted to and is where the base says. What counts is
- * the comparison under the lock; this one is early. Returns: 0; refused with code "ref" or
- * "base-moved"; or a negative errno. */
+/* Sets p->target and checks that it may be promoted to and is where the base says; a tag must not be
+ * there. What counts is
+ * the comparison under the lock; this one is early. Returns: 0; refused with
+ * code "ref", "base-moved" or "tag-exists"; or a negative errno. */
 int promotion_check_ref(struct promotion *p, struct weir_err *e);
 
 /* A refusal goes on record; that it can't is said in e beside it. */
@@ -152,5 +153,6 @@ gate_fn step_nonce, step_open, step_crosscheck, step_inspect, step_quarantine, s
 gate_fn run_nonce, run_open, run_crosscheck, run_inspect, run_quarantine;
 gate_fn order_nonce, order_open;
 gate_fn revert_crosscheck, revert_inspect, revert_quarantine;
+gate_fn tag_crosscheck, tag_inspect, tag_quarantine;
 
 #endif

@@ -90,6 +90,8 @@
 	  "the ledger is missing or was edited; restore it and find out by whom") \
 	X(LEDGER_ROLLED_BACK, "ledger-rolled-back", \
 	  "entries are gone from the ledger; restore it and find out by whom") \
+	X(TAG_EXISTS, "tag-exists", "a tag is made once and never moved; choose another name") \
+	X(TAG_COMMIT, "tag-commit", "tag a commit that the gate has promoted") \
 	X(ORDER_TEXT, "order-text", "ask for it again") \
 	X(REVERT, "revert", "undo it with a run, whose changes are reviewed") \
 	X(REVERT_CONTROL, "revert-control", \

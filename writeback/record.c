@@ -223,9 +223,11 @@ static int fill(const struct repo *r, const struct record_write *w, struct pack 
 			return err;
 		place.root = head.tree;
 	}
-	if (w->object && (add_object(pack, PACK_COMMIT, GIT_OBJECT_COMMIT, w->object, &again) < 0 ||
-			  !git_oid_equal(&again, &w->commit)))
-		return err_set(e, -EIO, "the commit got another id");
+	if (w->object &&
+	    (add_object(pack, w->is_tag ? PACK_TAG : PACK_COMMIT,
+			w->is_tag ? GIT_OBJECT_TAG : GIT_OBJECT_COMMIT, w->object, &again) < 0 ||
+	     !git_oid_equal(&again, &w->commit)))
+		return err_set(e, -EIO, "the object got another id");
 	err = write_leaf(&place, w, hex, &leaf, e);
 	if (err == 0)
 		err = write_above(&place, first, hex, &leaf, &mid, e);

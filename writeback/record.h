@@ -64,7 +64,8 @@ struct record_write {
 	const char *name;
 	const char *email;
 	const char *subject;	  /* of the ref's commit */
-	const struct buf *object; /* the promoted commit's bytes, written with it; NULL: none */
+	const struct buf *object; /* the promoted object's bytes, written with it; NULL: none */
+	bool is_tag;		  /* it is a tag, else a commit */
 	struct record_file files[RECORD_FILES_MAX];
 	unsigned int count;
 };

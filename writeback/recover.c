@@ -135,7 +135,11 @@ static int complete(const struct repo *r, const struct gate_config *c, struct ga
 		err = read_branch(r, branch, &now, e);
 	if (err < 0)
 		return err;
-	reaches = git_oid_is_zero(&now) ? 0 : repo_reaches(r, &now, &branch->new_id, e);
+	/* a tag is there or not */
+	if (git_oid_is_zero(&now) || strncmp(branch->ref, "refs/tags/", 10) == 0)
+		reaches = git_oid_equal(&now, &branch->new_id);
+	else
+		reaches = repo_reaches(r, &now, &branch->new_id, e);
 	if (reaches < 0)
 		return reaches;
 	if (!reaches) {

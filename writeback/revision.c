@@ -223,28 +223,51 @@ static int walk(const struct search *s, git_oid *ret_oid, struct weir_err *e)
 	return err < 0 ? repo_error(e, s->name) : 0;
 }
 
-int revision_find(const struct repo *r, const char *name, git_oid *ret_oid, struct weir_err *e)
+static int look_up(struct search *s, struct weir_err *e)
 {
-	struct search s = { .repo = r, .name = name };
-	int err = split(&s, e);
+	int err = split(s, e);
 
 	/* a whole id means the object, as in git, whatever refs are called */
-	if (err == 0 && strlen(s.base) == OID_HEX - 1 && git_oid_fromstr(&s.oid, s.base) == 0) {
-		s.found = 1;
+	if (err == 0 && strlen(s->base) == OID_HEX - 1 && git_oid_fromstr(&s->oid, s->base) == 0) {
+		s->found = 1;
 	} else if (err == 0) {
-		err = look_in_refs(&s, e);
+		err = look_in_refs(s, e);
 		if (err == 0)
-			err = look_in_objects(&s, e);
+			err = look_in_objects(s, e);
 	}
 	if (err < 0)
 		return err;
-	if (s.found == 0)
+	if (s->found == 0)
 		return bad_name(e, err_set(e, -ENOENT, "%s has no branch, tag or object '%.200s'",
-					   r->path, s.base));
-	if (s.found > 1)
+					   s->repo->path, s->base));
+	if (s->found > 1)
 		return bad_name(e, err_set(e, -EEXIST,
 					   "'%.200s' is ambiguous: it means %s, and %u more; write "
 					   "the whole name",
-					   s.base, s.first, s.found - 1));
-	return walk(&s, ret_oid, e);
+					   s->base, s->first, s->found - 1));
+	return 0;
+}
+
+int revision_find(const struct repo *r, const char *name, git_oid *ret_oid, struct weir_err *e)
+{
+	struct search s = { .repo = r, .name = name };
+	int err = look_up(&s, e);
+
+	return err < 0 ? err : walk(&s, ret_oid, e);
+}
+
+int revision_find_tag(const struct repo *r, const char *name, git_oid *ret_oid, struct weir_err *e)
+{
+	struct search s = { .repo = r, .name = name };
+	git_object_t type = GIT_OBJECT_INVALID;
+	size_t size;
+	int err = look_up(&s, e);
+
+	if (err < 0)
+		return err;
+	if (s.steps[0] != '\0' || git_odb_read_header(&size, &type, r->odb, &s.oid) < 0 ||
+	    type != GIT_OBJECT_TAG)
+		return 0;
+	git_oid_cpy(ret_oid, &s.oid);
+	return 1;
 }

@@ -17,4 +17,8 @@
  * exit status 2; refused; another negative errno. Borrows: name. */
 int revision_find(const struct repo *r, const char *name, git_oid *ret_oid, struct weir_err *e);
 
+/* Whether the name, without steps, means an annotated tag. Returns: 1 with its id, 0, or as
+ * revision_find. Borrows: name. */
+int revision_find_tag(const struct repo *r, const char *name, git_oid *ret_oid, struct weir_err *e);
+
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Step 7, commit: the commit object, made from quarantined objects and signed. It is written
+ * Step 7, commit: the commit object, made from quarantined objects and signed, or a tag. It is written
  * by publish. Trailers (git-interpret-trailers(1)), the last paragraph of the message: those of the
  * kind (writeback/kind.h), and
  *
@@ -18,12 +18,29 @@
 #include "writeback/promotion.h"
 #include "writeback/reason.h"
 
+/* Source of the format: git-mktag(1). */
+static void add_tag_head(const struct promotion *p, struct buf *b)
+{
+	const struct gate_config *c = p->config;
+
+	buf_addf(b, "object %s\ntype commit\ntag %s\ntagger ", p->order.object,
+		 strrchr(p->target, '/') + 1);
+	if (p->author)
+		buf_addf(b, "%s %lld +0000\n", p->author, (long long)time(NULL));
+	else
+		buf_addf(b, "%s <%s> %lld +0000\n", c->name, c->email, (long long)time(NULL));
+}
+
 static void add_head(const struct promotion *p, struct buf *b)
 {
 	const struct gate_config *c = p->config;
 	long long now = time(NULL);
 	char tree[OID_HEX];
 
+	if (kind_of(p->kind)->is_tag) {
+		add_tag_head(p, b);
+		return;
+	}
 	git_oid_tostr(tree, sizeof(tree), &p->tree);
 	buf_addf(b, "tree %s\nparent %s\n", tree, p->nonce.commit);
 	if (p->author)
@@ -81,6 +98,7 @@ int step_commit(struct promotion *p, enum gate_answer *ret_answer, struct weir_e
 	cleanup_buf struct buf plain = { 0 };
 	cleanup_buf struct buf armor = { 0 };
 	struct buf *b = &p->commit_data;
+	bool is_tag = kind_of(p->kind)->is_tag;
 	size_t head;
 	int err = message_check(p->message, e);
 
@@ -100,9 +118,14 @@ int step_commit(struct promotion *p, enum gate_answer *ret_answer, struct weir_e
 	if (err < 0)
 		return err;
 	buf_add(b, plain.data, head);
-	add_signature(b, &armor);
+	if (!is_tag)
+		add_signature(b, &armor);
 	buf_add(b, plain.data + head, plain.len - head);
-	if (b->failed || repo_hash(GIT_OBJECT_COMMIT, b->data, b->len, &p->commit) < 0)
+	/* git has the signature of a tag behind its message */
+	if (is_tag)
+		buf_add(b, armor.data, armor.len);
+	if (b->failed ||
+	    repo_hash(is_tag ? GIT_OBJECT_TAG : GIT_OBJECT_COMMIT, b->data, b->len, &p->commit) < 0)
 		return err_errno(e, -ENOMEM, "making the commit");
 	return 0;
 }

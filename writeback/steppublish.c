@@ -59,7 +59,8 @@ static int write_record(const struct promotion *p, const git_oid *tip, const str
 				  .name = p->config->name,
 				  .email = p->config->email,
 				  .subject = "Promotion of",
-				  .object = &p->commit_data };
+				  .object = &p->commit_data,
+				  .is_tag = kind_of(p->kind)->is_tag };
 
 	record_add(&w, "promotion", &p->digest_text);
 	record_add(&w, "changes", &p->changes_text);
@@ -129,7 +130,9 @@ static int fill_journal(const struct promotion *p, struct journal *j, struct wei
 	branch->ref = strdup(p->target);
 	if (!j->nonce.run || !record->ref || !branch->ref)
 		return err_errno(e, -ENOMEM, "publishing");
-	branch->old = p->base_commit;
+	/* a tag is new: zero */
+	if (!kind_of(p->kind)->is_tag)
+		branch->old = p->base_commit;
 	branch->new_id = p->commit;
 	err = repo_read_ref(&p->repo, RECORD_REF, &record->old, &none);
 	if (err == -ENOENT)

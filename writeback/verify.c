@@ -16,6 +16,7 @@
 #include "writeback/verifyattest.h"
 #include "writeback/verifyexcept.h"
 #include "writeback/verifyledger.h"
+#include "writeback/verifyobject.h"
 #include "writeback/verifyorder.h"
 #include "writeback/verifytree.h"
 
@@ -51,6 +52,7 @@ void verify_done(struct verify *v)
 	buf_done(&v->raw);
 	buf_done(&v->plain);
 	buf_done(&v->principal);
+	buf_done(&v->tag_name);
 	buf_done(&v->signer);
 	record_done(&v->record);
 	attestations_done(&v->attestations);
@@ -63,58 +65,16 @@ int verify_fail(enum verify_link link, struct weir_err *e, const char *why)
 	return refuse(e, REASON_VERIFY, "%s: %s", links[link].name, why);
 }
 
-static int check_object(struct verify *v, struct weir_err *e)
-{
-	git_oid again;
-	int err = repo_read_object(v->repo, &v->commit, GIT_OBJECT_COMMIT, COMMIT_MAX, &v->raw, e);
-
-	if (err < 0)
-		return err;
-	if (repo_hash(GIT_OBJECT_COMMIT, v->raw.data, v->raw.len, &again) < 0 ||
-	    !git_oid_equal(&again, &v->commit))
-		return verify_fail(VERIFY_OBJECT, e, "the object has another id");
-	if (strlen(buf_str(&v->raw)) != v->raw.len)
-		return verify_fail(VERIFY_OBJECT, e, "the commit holds a NUL");
-	return repo_read_commit(v->repo, &v->commit, &v->head, e);
-}
-
-/* Takes the one gpgsig field out of the head. */
-static int split_signature(struct verify *v, struct buf *ret_armor)
-{
-	const char *at = buf_str(&v->raw);
-	const char *body = strstr(at, "\n\n");
-	unsigned int count = 0;
-	bool inside = false;
-
-	if (!body)
-		return -EBADMSG;
-	while (at <= body) {
-		size_t len = strcspn(at, "\n") + 1;
-
-		if (strncmp(at, "gpgsig ", 7) == 0) {
-			count++;
-			inside = true;
-			buf_add(ret_armor, at + 7, len - 7);
-		} else if (inside && at[0] == ' ') {
-			buf_add(ret_armor, at + 1, len - 1);
-		} else {
-			inside = false;
-			buf_add(&v->plain, at, len);
-		}
-		at += len;
-	}
-	buf_add(&v->plain, body + 1, strlen(body + 1));
-	return count == 1 ? 0 : -EBADMSG;
-}
-
 static int check_signature(struct verify *v, struct weir_err *e)
 {
 	cleanup_buf struct buf armor = { 0 };
 	struct weir_err cause = { 0 };
-	int err = split_signature(v, &armor);
+	int err = verifyobject_split(v, &armor);
 
 	if (err < 0)
-		return verify_fail(VERIFY_SIGNATURE, e, "the commit has no signature");
+		return verify_fail(VERIFY_SIGNATURE, e,
+				   v->is_tag ? "the tag has no signature"
+					     : "the commit has no signature");
 	err = sshsig_verify(armor.data, armor.len, "git", v->plain.data, v->plain.len, &v->signer,
 			    &cause);
 	if (err < 0)
@@ -162,7 +122,7 @@ static int check_trailers(struct verify *v, struct weir_err *e)
 
 	v->message = message ? message + 2 : NULL;
 	v->trailers = find_trailers(v);
-	if (!v->trailers)
+	if (!v->trailers || kind_of(v->kind)->is_tag != v->is_tag)
 		return verify_fail(VERIFY_TRAILERS, e, "no trailers of the gate");
 	for (const char *line = v->message; line && line < v->trailers;) {
 		if (strncasecmp(line + strspn(line, " \t"), "weir-", 5) == 0 &&
@@ -276,12 +236,13 @@ static int check_message(const struct verify *v)
 static bool author_is(const struct verify *v)
 {
 	cleanup_buf struct buf escaped = { 0 };
-	const char *at = strstr(buf_str(&v->raw), "\nauthor ");
+	const char *key = v->is_tag ? "\ntagger " : "\nauthor ";
+	const char *at = strstr(buf_str(&v->raw), key);
 	const char *end = at ? strchr(at + 1, '>') : NULL;
 
 	if (!end)
 		return false;
-	at += strlen("\nauthor ");
+	at += strlen(key);
 	buf_add_escaped(&escaped, at, (size_t)(end + 1 - at));
 	return verify_promotion_says(v, "author", buf_str(&escaped));
 }
@@ -397,6 +358,10 @@ static int check_branch(struct verify *v, struct weir_err *e)
 	if (err < 0)
 		return verify_fail(VERIFY_BRANCH, e,
 				   cause.text[0] ? cause.text : "no ref is recorded");
+	if (v->is_tag)
+		return git_oid_equal(&tip, &v->commit)
+			       ? 0
+			       : verify_fail(VERIFY_BRANCH, e, "the ref holds another tag");
 	err = v->reached ? 1 : repo_reaches(v->repo, &tip, &v->commit, &cause);
 	if (err < 0)
 		return verify_fail(VERIFY_BRANCH, e, cause.text);
@@ -416,7 +381,7 @@ static int check_deep(struct verify *v, struct weir_err *e)
 int verify_run(struct verify *v, struct weir_err *e)
 {
 	static int (*const checks[VERIFY_COUNT])(struct verify * v, struct weir_err * e) = {
-		[VERIFY_OBJECT] = check_object,
+		[VERIFY_OBJECT] = verifyobject_read,
 		[VERIFY_SIGNATURE] = check_signature,
 		[VERIFY_TRAILERS] = check_trailers,
 		[VERIFY_RECORD] = check_record,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Verification of a promoted commit: offline, with public keys only, from the repository's
+ * Verification of a promoted commit, or of a promoted tag and its commit: offline, with public keys only, from the repository's
  * objects and its promotion record. Links are checked in this order; the first that fails is
  * named and ends it.
  *
@@ -23,7 +23,7 @@
 
 /* X(ID, name, what it means) */
 #define VERIFY_LINKS(X) \
-	X(OBJECT, "object", "the commit's bytes have its id") \
+	X(OBJECT, "object", "the object's bytes have its id") \
 	X(SIGNATURE, "signature", "signed for git by a key that the signers file lists") \
 	X(TRAILERS, "trailers", "each trailer of the gate once, at the end") \
 	X(RECORD, "record", "the promotion record is in refs/weir/attestations") \
@@ -41,7 +41,7 @@
 	X(INCLUSION, "inclusion", "the ledger of that checkpoint has the entry") \
 	X(LEDGER, "ledger", "the entry says done, for this commit, promotion and branch") \
 	X(HISTORY, "history", "the ledger goes on from the one that the commit names") \
-	X(BRANCH, "branch", "the target branch reaches the commit") \
+	X(BRANCH, "branch", "the target ref reaches the object") \
 	X(DEEP, "deep", "each object of the tree is whole, and so is all of the ledger")
 
 enum verify_link {
@@ -59,16 +59,18 @@ struct verify {
 	bool deep;	       /* check the last link, too */
 	bool reached;	       /* the caller came from the branch */
 	bool pushed;	       /* on its way: the ledger's intent stands for its done */
-	git_oid commit;
+	bool is_tag;
+	git_oid commit; /* or tag */
 	/* found on the way */
 	struct buf raw;
 	struct buf plain; /* the commit without its signature */
 	struct buf principal;
+	struct buf tag_name;
 	struct buf signer;   /* public blob that signed */
 	const char *message; /* inside plain */
 	const char *trailers;
 	enum promotion_kind kind; /* that the trailers say */
-	struct repo_commit head;
+	struct repo_commit head;  /* of a tag: the tree of its commit, which is the one parent */
 	struct record record;
 	struct attestations attestations;
 	struct buf payloads[ATTEST_KIND_COUNT]; /* of the envelopes */

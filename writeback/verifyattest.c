@@ -144,7 +144,8 @@ static const char *check_statement(const struct verify *v, enum attest_kind kind
 	if (!json_text_is(root, "_type", ATTEST_STATEMENT) ||
 	    !json_text_is(root, "predicateType", attest_type(kind)))
 		return "is a statement of another type";
-	if (json_array_size(subjects) != 1 || !json_text_is(digest, "gitCommit", commit))
+	if (json_array_size(subjects) != 1 ||
+	    !json_text_is(digest, v->is_tag ? "gitTag" : "gitCommit", commit))
 		return "is about another commit";
 	return json_text_is(digest, "gitTree", tree) ? NULL : "is about another tree";
 }

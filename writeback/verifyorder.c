@@ -25,11 +25,35 @@ static int check_revert(const struct verify *v, const struct order *o, struct we
 		       : err_set(e, -EBADMSG, "its tree is not the one before what it undoes");
 }
 
+/* The commit that it names was promoted as well. */
+static int check_tag(const struct verify *v, const struct order *o, struct weir_err *e)
+{
+	cleanup_verify struct verify commit = { .repo = v->repo,
+						.signers = v->signers,
+						.ledger_key = v->ledger_key,
+						.ledger = v->ledger,
+						.deep = v->deep,
+						.commit = v->head.parent };
+	struct weir_err cause = { 0 };
+	char hex[OID_HEX];
+
+	git_oid_tostr(hex, sizeof(hex), &v->head.parent);
+	if (strcmp(o->object, hex) != 0 || strcmp(o->base, hex) != 0)
+		return err_set(e, -EBADMSG, "it names another commit");
+	if (strncmp(o->ref, "refs/tags/", 10) != 0 ||
+	    strcmp(o->ref + 10, buf_str(&v->tag_name)) != 0)
+		return err_set(e, -EBADMSG, "it has another name than its ref");
+	if (verify_run(&commit, &cause) < 0)
+		return err_set(e, -EBADMSG, "its commit %.12s: %s", hex, cause.text);
+	return 0;
+}
+
 int verifyorder_check(const struct verify *v, struct weir_err *e)
 {
 	static int (*const checks[KIND_COUNT])(const struct verify *v, const struct order *o,
 					       struct weir_err *e) = {
 		[KIND_REVERT] = check_revert,
+		[KIND_TAG] = check_tag,
 	};
 	cleanup_order struct order o = { 0 };
 	const struct buf *text = &v->record.statement;

@@ -40,6 +40,7 @@ int cmd_verify(int argc, char **argv);
 int cmd_audit(int argc, char **argv);
 int cmd_attest(int argc, char **argv);
 int cmd_revert(int argc, char **argv);
+int cmd_tag(int argc, char **argv);
 int cmd_unload(int argc, char **argv);
 
 #endif

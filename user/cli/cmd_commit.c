@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * weir commit, revert, verify, audit, attest: the gate does the work; weir holds the seal while it does.
+ * weir commit, revert, tag, verify, audit, attest: the gate does the work; weir holds the seal while it does.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -174,4 +174,9 @@ int cmd_attest(int argc, char **argv)
 int cmd_revert(int argc, char **argv)
 {
 	return pass_on("revert", argc, argv);
+}
+
+int cmd_tag(int argc, char **argv)
+{
+	return pass_on("tag", argc, argv);
 }

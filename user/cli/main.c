@@ -24,6 +24,7 @@ static const struct cmd commands[] = {
 	{ "verify", "verify a promoted commit", cmd_verify },
 	{ "audit", "verify every commit of a branch, and the ledger", cmd_audit },
 	{ "revert", "undo the tip of a branch, signed by a platform owner", cmd_revert },
+	{ "tag", "name a promoted commit for good, by a signed tag", cmd_tag },
 	{ "attest", "print the attestations of a promoted commit", cmd_attest },
 	{ "policy", "check a policy, or explain what it says about a path", cmd_policy },
 	{ "doctor", "tell what this host can do, by trying, and what to change", cmd_doctor },
