@@ -149,10 +149,12 @@ static json_t *build_definition(const struct facts *f)
 	const struct promotion *p = f->p;
 	json_t *external = json_pack("{s:s, s:o, s:o}", "repository", p->config->id, "ref",
 				     json_escaped(p->nonce.ref), "policy", policy_file(f));
+	json_t *skipped =
+		p->strength == TREE_STRENGTH_TRACE ? json_integer((json_int_t)p->skipped) : NULL;
 	json_t *internal =
-		json_pack("{s:s, s:s, s:s, s:s}", "nonce", p->nonce.id, "mode", p->statement.mode,
-			  "crosscheck", p->strength == TREE_STRENGTH_FULL ? "full" : "stat",
-			  "coverage", p->statement.coverage);
+		json_pack("{s:s, s:s, s:s, s:o*, s:s}", "nonce", p->nonce.id, "mode",
+			  p->statement.mode, "crosscheck", tree_strength_name(p->strength),
+			  "crosscheckSkipped", skipped, "coverage", p->statement.coverage);
 	json_t *base =
 		json_pack("{s:s, s:{s:s}}", "name", "base", "digest", "gitCommit", p->nonce.commit);
 	json_t *completeness =
@@ -221,6 +223,9 @@ static json_t *vsa(const struct facts *f)
 
 static json_t *svr(const struct facts *f)
 {
+	static const char *const strengths[] = { [TREE_STRENGTH_FULL] = "WEIR_CROSSCHECK_FULL",
+						 [TREE_STRENGTH_STAT] = "WEIR_CROSSCHECK_STAT",
+						 [TREE_STRENGTH_TRACE] = "WEIR_CROSSCHECK_TRACE" };
 	const struct promotion *p = f->p;
 	const char *review = promotion_asks_people(p) ? "WEIR_APPROVED" : "WEIR_UNREVIEWED";
 
@@ -232,8 +237,7 @@ static json_t *svr(const struct facts *f)
 		"{s:{s:s, s:[o]}, s:s, s:[s, s, s, s, s]}", "verifier", "id", f->gate, "policies",
 		policy_file(f), "timeCreated", f->now, "properties",
 		p->verdict.value == VERDICT_CLEAN ? "WEIR_VERDICT_CLEAN" : "WEIR_VERDICT_EXCEPTED",
-		p->strength == TREE_STRENGTH_FULL ? "WEIR_CROSSCHECK_FULL" : "WEIR_CROSSCHECK_STAT",
-		"WEIR_CONTENT_INSPECTED", "WEIR_TRACE_LOSSLESS", review);
+		strengths[p->strength], "WEIR_CONTENT_INSPECTED", "WEIR_TRACE_LOSSLESS", review);
 }
 
 /* What the people signed is a file of the record; here is who they were. */

@@ -105,6 +105,8 @@ int base_entry_equals(const struct repo *r, const struct base_entry *b,
 
 struct find {
 	const struct repo *repo;
+	const struct manifest *before; /* NULL: it is not asked */
+	size_t at;		       /* row of it that was looked at last */
 	const struct manifest *after;
 	struct changes *out;
 	struct weir_err *e;
@@ -139,9 +141,29 @@ static int add_change(struct find *f, const struct base_entry *b, const struct m
 	return 0;
 }
 
+/* What the run left as it was. Both manifests have the same order. */
+static bool is_untouched(struct find *f, const struct manifest_row *row)
+{
+	const struct manifest *m = f->before;
+	const char *path = f->after->paths + row->path;
+
+	for (; m && f->at < m->count; f->at++) {
+		const struct manifest_row *old = &m->rows[f->at];
+		int order =
+			tree_path_compare(m->paths + old->path, old->path_len, path, row->path_len);
+
+		if (order == 0)
+			return old->mode == row->mode && old->size == row->size &&
+			       memcmp(old->sha256, row->sha256, DIGEST_SIZE) == 0;
+		if (order > 0)
+			return false;
+	}
+	return false;
+}
+
 static int on_both(struct find *f, const struct base_entry *b, const struct manifest_row *row)
 {
-	int equal = base_entry_equals(f->repo, b, row, f->e);
+	int equal = is_untouched(f, row) ? 1 : base_entry_equals(f->repo, b, row, f->e);
 
 	if (equal != 0)
 		return equal < 0 ? equal : 0;
@@ -149,10 +171,10 @@ static int on_both(struct find *f, const struct base_entry *b, const struct mani
 	return add_change(f, b, S_ISDIR(row->mode) ? NULL : row);
 }
 
-int changes_find(const struct repo *r, const struct base *b, const struct manifest *after,
-		 struct changes *ret_changes, struct weir_err *e)
+int changes_find(const struct repo *r, const struct base *b, const struct manifest *before,
+		 const struct manifest *after, struct changes *ret_changes, struct weir_err *e)
 {
-	struct find f = { r, after, ret_changes, e };
+	struct find f = { .repo = r, .before = before, .after = after, .out = ret_changes, .e = e };
 	size_t i = 0, k = 0;
 	int err = 0;
 

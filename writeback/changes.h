@@ -53,11 +53,12 @@ struct changes {
 void changes_done(struct changes *c);
 #define cleanup_changes __attribute__((__cleanup__(changes_done)))
 
-/* Lists what differs between base and manifest, tracked or not, ignored or not. SHA-256 of
- * base blobs is computed where sizes are equal. Directories are no entries; gitlinks are
+/* Lists what differs between base and manifest(after), tracked or not, ignored or not. SHA-256 of
+ * base blobs is computed where sizes are equal, but not of those that manifest(before) has with the
+ * same type, bits and content (NULL: of all). Directories are no entries; gitlinks are
  * compared by being there. Returns: 0 or a negative errno with e. Borrows: all. */
-int changes_find(const struct repo *r, const struct base *b, const struct manifest *after,
-		 struct changes *ret_changes, struct weir_err *e);
+int changes_find(const struct repo *r, const struct base *b, const struct manifest *before,
+		 const struct manifest *after, struct changes *ret_changes, struct weir_err *e);
 
 /* Lists what differs between two trees, with sizes and SHA-256 of the new blobs; gitlinks have
  * neither. Returns: 0 or a negative errno with e. Borrows: all. Gives: ret_changes. */

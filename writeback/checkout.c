@@ -10,6 +10,7 @@
 
 #include "user/base/cleanup.h"
 #include "user/base/fsio.h"
+#include "writeback/baseline.h"
 #include "writeback/blob.h"
 #include "writeback/names.h"
 #include "writeback/pack.h"
@@ -22,6 +23,7 @@ struct send {
 	const struct repo *repo;
 	int fd;
 	struct pack *pack;
+	struct baseline baseline;
 	struct weir_err *e;
 	int err;
 };
@@ -86,8 +88,17 @@ static int send_file(struct send *s, uint32_t mode, const git_oid *oid, const ch
 	return err < 0 ? err_errno(s->e, err, "filling the workspace") : 0;
 }
 
+static int note(struct send *s, uint32_t mode, const char *path, size_t size,
+		const unsigned char sha256[DIGEST_SIZE])
+{
+	int err = baseline_add(&s->baseline, mode, size, sha256, path, strlen(path));
+
+	return err < 0 ? err_errno(s->e, err, "filling the workspace") : 0;
+}
+
 struct large {
 	struct send *send;
+	struct digest *sha256;
 	bool packed; /* under another path already */
 	char *piece; /* CHECKOUT_PIECE bytes: every piece but the last is whole */
 	size_t used;
@@ -97,8 +108,10 @@ static int take_large(const void *data, size_t len, void *arg)
 {
 	struct large *l = arg;
 	const char *at = data;
-	int err = l->packed ? 0 : pack_write(l->send->pack, data, len);
+	int err = digest_add(l->sha256, data, len);
 
+	if (err == 0 && !l->packed)
+		err = pack_write(l->send->pack, data, len);
 	while (err == 0 && len > 0) {
 		size_t room = CHECKOUT_PIECE - l->used, n = len < room ? len : room;
 
@@ -120,9 +133,11 @@ static int send_large(struct send *s, uint32_t mode, const git_oid *oid, const c
 {
 	static const unsigned char none[DIGEST_SIZE];
 	cleanup_free char *piece = malloc(CHECKOUT_PIECE);
-	struct large l = { s, pack_find(s->pack, oid->id) != NULL, piece, 0 };
-	int err = piece ? send_head(s, mode, oid, path, size)
-			: err_errno(s->e, -ENOMEM, "filling the workspace");
+	cleanup_digest struct digest *sha256 = digest_new();
+	struct large l = { s, sha256, pack_find(s->pack, oid->id) != NULL, piece, 0 };
+	unsigned char hash[DIGEST_SIZE];
+	int err = piece && sha256 ? send_head(s, mode, oid, path, size)
+				  : err_errno(s->e, -ENOMEM, "filling the workspace");
 
 	if (err < 0)
 		return err;
@@ -134,6 +149,10 @@ static int send_large(struct send *s, uint32_t mode, const git_oid *oid, const c
 		err = send_data(s, piece, l.used);
 	if (err == 0 && !l.packed)
 		err = pack_end(s->pack, oid->id, none);
+	if (err == 0)
+		err = digest_end(sha256, hash);
+	if (err == 0)
+		err = note(s, mode & 0100 ? GIT_MODE_EXEC : GIT_MODE_FILE, path, size, hash);
 	return err < 0 && !s->e->text[0] ? err_errno(s->e, err, "filling the workspace") : err;
 }
 
@@ -151,6 +170,7 @@ static int send_link(struct send *s, const git_oid *oid, const char *path, const
 static int send_blob(struct send *s, uint32_t mode, const git_oid *oid, const char *path)
 {
 	git_odb_object *object = NULL;
+	unsigned char hash[DIGEST_SIZE];
 	git_object_t type;
 	const char *data;
 	size_t size;
@@ -172,6 +192,14 @@ static int send_blob(struct send *s, uint32_t mode, const git_oid *oid, const ch
 		err = send_link(s, oid, path, data, size);
 	else if (err == 0)
 		err = send_file(s, mode & 0100 ? 0755 : 0644, oid, path, data, size);
+	if (err == 0 && digest_bytes(data, size, hash) < 0)
+		err = err_errno(s->e, -EIO, "filling the workspace");
+	if (err == 0)
+		err = note(s,
+			   mode == GIT_MODE_LINK ? mode
+			   : mode & 0100	 ? GIT_MODE_EXEC
+						 : GIT_MODE_FILE,
+			   path, size, hash);
 	git_odb_object_free(object);
 	return err;
 }
@@ -275,9 +303,15 @@ static int hear(struct send *s)
 		       text ? text : "?");
 }
 
-int checkout_send(const struct repo *r, const struct nonce *n, int fd, struct weir_err *e)
+static void send_done(struct send *s)
 {
-	struct send s = { .repo = r, .fd = fd, .e = e };
+	baseline_done(&s->baseline);
+}
+
+int checkout_send(const struct repo *r, const struct nonce *n, int fd, char ret_hash[DIGEST_HEX],
+		  struct weir_err *e)
+{
+	__attribute__((__cleanup__(send_done))) struct send s = { .repo = r, .fd = fd, .e = e };
 	cleanup_pack struct pack *pack = NULL;
 	cleanup_close int pack_fd = memory_file("pack", NULL, e);
 	struct weir_err heard = { 0 };
@@ -299,6 +333,8 @@ int checkout_send(const struct repo *r, const struct nonce *n, int fd, struct we
 		err = send_tree(&s, &head.tree);
 	if (err == 0)
 		err = send_git(&s, n, head.parents > 0, pack_fd);
+	if (err == 0)
+		err = baseline_end(&s.baseline, ret_hash);
 	if (err == 0)
 		return hear(&s);
 	if (err == -EPIPE) { /* the writer gave up: its reason is the better one */

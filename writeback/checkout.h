@@ -36,9 +36,11 @@ enum checkout_type {
 
 #define CHECKOUT_PIECE ((size_t)64 << 10) /* bytes of content in one message */
 
-/* The keeper's side: sends the commit of a nonce. Returns: 0 or a negative errno with e.
+/* The keeper's side: sends the commit of a nonce. Returns: 0 or a negative errno with e. Gives: the
+ * hash of writeback/baseline.h.
  * Borrows: all. */
-int checkout_send(const struct repo *r, const struct nonce *n, int fd, struct weir_err *e);
+int checkout_send(const struct repo *r, const struct nonce *n, int fd, char ret_hash[DIGEST_HEX],
+		  struct weir_err *e);
 
 /* Forks the writer for an empty directory. Called as root. Gives: its socket and pid.
  * Returns: 0 or a negative errno. Borrows: dir_fd. */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "user/base/cleanup.h"
@@ -52,6 +53,7 @@ struct args {
 	int result; /* pipe to the parent */
 	uint64_t ws_dev;
 	uint64_t ws_ino;
+	uint64_t ws_type;
 	uid_t ws_uid;
 	uid_t caller;
 	struct weir_err no_workspace; /* why it could not be opened; a proposal needs none */
@@ -184,12 +186,12 @@ static int keep_commit(const struct gate_config *c, void *arg, struct weir_err *
 	p.reader = a->reader;
 	p.ws_dev = a->ws_dev;
 	p.ws_ino = a->ws_ino;
+	p.ws_type = a->ws_type;
 	p.ws_uid = a->ws_uid;
 	p.caller = a->caller;
 	p.message = a->message;
 	p.author = a->author;
-	p.strength = c->crosscheck && strcmp(c->crosscheck, "full") == 0 ? TREE_STRENGTH_FULL
-									 : TREE_STRENGTH_STAT;
+	p.strength = c->crosscheck ? tree_strength_find(c->crosscheck) : TREE_STRENGTH_STAT;
 	err = find_proposal(&p, a, &s, e);
 	if (err < 0)
 		return err;
@@ -244,6 +246,7 @@ static int open_workspace(struct args *a, struct weir_err *e)
 {
 	cleanup_free char *path = a->workspace ? strdup(a->workspace) : workspace_of_run(a);
 	cleanup_close int fd = -1;
+	struct statfs fs;
 	struct stat st;
 
 	if (!path)
@@ -251,8 +254,9 @@ static int open_workspace(struct args *a, struct weir_err *e)
 			      "the run has no readable statement.json (was it made with --repo and "
 			      "a policy?)");
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &st) < 0)
+	if (fd < 0 || fstat(fd, &st) < 0 || fstatfs(fd, &fs) < 0)
 		return refuse(e, REASON_NONCE_MISMATCH, "workspace %s: %s", path, strerror(errno));
+	a->ws_type = (uint64_t)fs.f_type;
 	a->ws_dev = st.st_dev;
 	a->ws_ino = st.st_ino;
 	a->ws_uid = st.st_uid;

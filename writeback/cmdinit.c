@@ -312,8 +312,8 @@ int command_init(int argc, char **argv)
 		  "leave the repository's hooks and settings alone", 0 },
 		{ "add-hooks", KEY_ADD_HOOKS, NULL, 0,
 		  "only install the hooks of a gate that has none", 0 },
-		{ "crosscheck", KEY_CROSSCHECK, "stat|full", 0, "how the workspace is compared",
-		  0 },
+		{ "crosscheck", KEY_CROSSCHECK, "full|stat|trace", 0,
+		  "how the workspace is compared", 0 },
 		{ 0 },
 	};
 	static const struct argp argp = { options,

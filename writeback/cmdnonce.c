@@ -311,7 +311,8 @@ static int keep_checkout(const struct gate_config *c, void *arg, struct weir_err
 	if (n.dev != a->dev || n.ino != a->ino)
 		return refuse(e, REASON_NONCE_MISMATCH, "nonce %s is for the workspace %s", n.id,
 			      n.workspace);
-	return checkout_send(&repo, &n, a->writer, e);
+	err = checkout_send(&repo, &n, a->writer, n.checkout, e);
+	return err < 0 ? err : nonce_fill(&n, e);
 }
 
 static int parse_owner(const char *text, uid_t *ret_uid, gid_t *ret_gid)

@@ -10,6 +10,7 @@
 
 #include "user/base/cleanup.h"
 #include "user/base/fsio.h"
+#include "user/tree/compare.h"
 #include "writeback/reason.h"
 #include "writeback/yamltext.h"
 
@@ -237,9 +238,8 @@ static int check_values(const struct parse *p, const yaml_node_t *root)
 				    "refs: only branches (refs/heads/...) can be promoted");
 	if (strpbrk(c->name, "<>") || strpbrk(c->email, "<> "))
 		return fail(p, root, "name and email can't have < or >");
-	if (c->crosscheck && strcmp(c->crosscheck, "stat") != 0 &&
-	    strcmp(c->crosscheck, "full") != 0)
-		return fail(p, root, "crosscheck is stat or full");
+	if (c->crosscheck && tree_strength_find(c->crosscheck) == TREE_STRENGTH_COUNT)
+		return fail(p, root, "crosscheck is full, stat or trace");
 	return check_remote(p, root);
 }
 

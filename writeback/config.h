@@ -17,7 +17,7 @@
  *   email: weir@host
  *   hosts: [64 hex digits]             public host keys of collectors
  *   policies: [64 hex digits]          SHA-256 of policies besides the base commit's own
- *   crosscheck: stat                   or full
+ *   crosscheck: stat                   or full, or trace (writeback/tracecheck.h)
  *   signer_root: /etc/weir/signer_root optional: allowed_signers of those who may say who the
  *                                      people of .weir/ are (writeback/roles.h)
  *   revoked: /etc/weir/revoked.krl     optional: keys that are revoked at once

@@ -33,8 +33,9 @@
  *   policy-source base commit|gate.yaml
  *   verdict NAME
  *   exit code N|signal N
- *   crosscheck full|stat
+ *   crosscheck full|stat|trace
  *   hashed N                       files that the cross-check read again
+ *   skipped N                      with trace: entries of manifest(after) it did not look at
  *   signers SHA256                 of the allowed_signers file
  *   review none                    nobody has to look; or `required`, and then the lines of
  *                                  writeback/approve.h about people, producers and needs

@@ -47,7 +47,8 @@ int nonce_format(const struct nonce *n, struct buf *ret_text)
 		n->ref, "commit", n->commit, "workspace", "path", json_escaped(n->workspace), "dev",
 		json_dev(n->dev), "ino", (json_int_t)n->ino, "issued", (json_int_t)n->issued);
 
-	if (!root)
+	if (!root ||
+	    (n->checkout[0] && json_object_set_new(root, "checkout", json_string(n->checkout)) < 0))
 		return -ENOMEM;
 	if (n->used && (json_object_set_new(root, "run", json_escaped(n->run)) < 0 ||
 			json_object_set_new(root, "statement", json_string(n->statement)) < 0 ||
@@ -81,6 +82,11 @@ int nonce_issue(struct nonce *n, struct weir_err *e)
 	return store(n, "nonces", e);
 }
 
+int nonce_fill(const struct nonce *n, struct weir_err *e)
+{
+	return store(n, "nonces", e);
+}
+
 static int parse(const char *id, const struct buf *text, bool used, struct nonce *n,
 		 struct weir_err *e)
 {
@@ -101,6 +107,8 @@ static int parse(const char *id, const struct buf *text, bool used, struct nonce
 	    json_take_fixed(root, "id", n->repo_id, sizeof(n->repo_id)) < 0 ||
 	    json_take_fixed(root, "commit", n->commit, sizeof(n->commit)) < 0 ||
 	    json_take_dev(workspace, "dev", &n->dev) < 0 ||
+	    (json_object_get(root, "checkout") &&
+	     json_take_fixed(root, "checkout", n->checkout, sizeof(n->checkout)) < 0) ||
 	    (used && (!n->run ||
 		      json_take_fixed(root, "statement", n->statement, sizeof(n->statement)) < 0 ||
 		      json_take_fixed(root, "promoted", n->promoted, sizeof(n->promoted)) < 0)))

@@ -7,12 +7,15 @@
  *   GATE_STATE/used/N       promoted; wins over nonces/N when a crash left both
  *
  * Each file is one JSON object: schema "weir.nonce/1", nonce, repository, id, ref, commit,
- * workspace {path, dev, ino}, issued (seconds since 1970); used ones also run, statement
+ * workspace {path, dev, ino}, issued (seconds since 1970), checkout (of what
+ * the gate filled the workspace with, see writeback/baseline.h; or it is not there);
+ * used ones also run, statement
  * (SHA-256 of the statement) and promoted (commit).
  */
 #ifndef WEIR_WRITEBACK_NONCE_H
 #define WEIR_WRITEBACK_NONCE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "user/base/buf.h"
@@ -33,6 +36,8 @@ struct nonce {
 	uint64_t dev; /* st_dev */
 	uint64_t ino;
 	int64_t issued;
+	char checkout
+		[DIGEST_HEX]; /* writeback/baseline.h; "": the gate did not fill the workspace */
 	/* of used ones */
 	bool used;
 	char *run;
@@ -46,6 +51,9 @@ void nonce_done(struct nonce *n);
 /* Makes an id and stores the nonce; the caller has set repository to ino.
  * Returns: 0 or a negative errno with e. */
 int nonce_issue(struct nonce *n, struct weir_err *e);
+
+/* Stores it again, with checkout set. Returns: 0 or a negative errno with e. */
+int nonce_fill(const struct nonce *n, struct weir_err *e);
 
 /* Loads a nonce by its id. Returns: 0, refused with code "nonce-unknown", or a negative
  * errno. Borrows: id. Gives: ret_nonce. */

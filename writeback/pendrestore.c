@@ -161,12 +161,15 @@ int pending_restore(struct promotion *p, struct weir_err *e)
 	const char *text = buf_str(&p->pending.promotion);
 	cleanup_buf struct buf tree = { 0 };
 	cleanup_buf struct buf hashed = { 0 };
+	cleanup_buf struct buf skipped = { 0 };
 	int err;
 
 	if (digest_find(text, "tree", &tree) < 0 || digest_find(text, "hashed", &hashed) < 0 ||
 	    git_oid_fromstr(&p->tree, buf_str(&tree)) < 0)
 		return refuse(e, REASON_VOID, "the proposal names no tree");
 	p->hashed_files = strtoull(buf_str(&hashed), NULL, 10);
+	if (digest_find(text, "skipped", &skipped) == 0)
+		p->skipped = strtoull(buf_str(&skipped), NULL, 10);
 	err = link_pack(p, e);
 	if (err == 0)
 		err = read_pack(p, e);

@@ -57,9 +57,10 @@ struct promotion {
 	int reader;	 /* socket of the workspace reader */
 	uint64_t ws_dev; /* of the directory that the reader has */
 	uint64_t ws_ino;
-	uid_t ws_uid; /* owner of the workspace */
-	uid_t caller; /* who proposes it */
-	bool resumed; /* from pending: the workspace is not read again */
+	uint64_t ws_type; /* of its file system: statfs.f_type; 0 when nobody looked */
+	uid_t ws_uid;	  /* owner of the workspace */
+	uid_t caller;	  /* who proposes it */
+	bool resumed;	  /* from pending: the workspace is not read again */
 	struct pending pending;
 	const char *message;
 	const char *author; /* "Name <email>", NULL: the gate's own */
@@ -90,10 +91,12 @@ struct promotion {
 	struct reads reads;
 	struct manifest *before;
 	struct manifest *after;
+	bool pristine; /* manifest(before) is what the gate filled the workspace with */
 
 	/* crosscheck */
 	enum tree_strength strength;
 	uint64_t hashed_files; /* of the workspace, again */
+	uint64_t skipped;      /* entries that strength `trace` did not look at */
 	uint64_t untouched;    /* traced writes that left no difference */
 
 	/* inspect */

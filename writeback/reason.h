@@ -73,6 +73,7 @@
 	X(WORKSPACE_DIRTY, "workspace-dirty", \
 	  "it differed from the base commit before the run; commit or remove it first") \
 	X(FOREIGN_WRITE, "foreign-write", "somebody outside the run changed it; run it again") \
+	X(CROSSCHECK, "crosscheck", "use `crosscheck: stat` in gate.yaml for such runs") \
 	X(CHANGED_AFTER, "changed-after-run", "somebody changed it after the run; run it again") \
 	X(TREE_UNSAFE, "tree-unsafe", "remove or rename it") \
 	X(TREE_UNREPRESENTABLE, "tree-unrepresentable", "git can't hold it; remove it") \

@@ -108,9 +108,7 @@ int report_json(const struct promotion *p, struct buf *ret_text)
 	buf_addf(b, "{\"attestations\":\"%s\",\"changes\":[", p->bundle_sha256);
 	add_changes(b, &p->changes);
 	buf_addf(b, "],\"commit\":\"%s\",\"crosscheck\":\"%s\",\"findings\":", commit,
-		 !kind_of(p->kind)->has_run	     ? "none"
-		 : p->strength == TREE_STRENGTH_FULL ? "full"
-						     : "stat");
+		 kind_of(p->kind)->has_run ? tree_strength_name(p->strength) : "none");
 	report_findings(&p->hazards, p->policy->strict.value != 0, b);
 	buf_addf(b, ",\"left_behind\":[");
 	add_left(b, &p->left);

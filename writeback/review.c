@@ -182,9 +182,15 @@ int review_skipped(const struct review *r, struct gate_texts *ret_lines)
 {
 	const char *text = text_of(&r->pending->promotion);
 	cleanup_buf struct buf strength = { 0 };
+	cleanup_buf struct buf skipped = { 0 };
 	int err = digest_find(text, "crosscheck", &strength);
 
-	if (err == 0 && strcmp(buf_str(&strength), "full") != 0)
+	if (err == 0 && digest_find(text, "skipped", &skipped) == 0)
+		err = add_line(
+			ret_lines,
+			"cross-check: what the trace does not name was not looked at; entries: ",
+			buf_str(&skipped));
+	else if (err == 0 && strcmp(buf_str(&strength), "full") != 0)
 		err = add_line(
 			ret_lines,
 			"cross-check: unchanged files were compared by inode, size, mode and "

@@ -14,6 +14,7 @@
 #include "writeback/promotion.h"
 #include "writeback/reader.h"
 #include "writeback/reason.h"
+#include "writeback/tracecheck.h"
 
 static int read_again(const struct promotion *p, enum run_file file, const char *name,
 		      struct manifest_reader **ret_reader, struct weir_err *e)
@@ -69,11 +70,10 @@ static int count_untouched(const char *path, const struct mutation *m, void *arg
 	return 0;
 }
 
-static int check_manifests(struct promotion *p, struct weir_err *e)
+static int check_manifests(struct promotion *p, struct tree_changes *changes, struct weir_err *e)
 {
 	cleanup_manifest_reader struct manifest_reader *before = NULL;
 	cleanup_manifest_reader struct manifest_reader *after = NULL;
-	cleanup_tree_changes struct tree_changes changes = { 0 };
 	struct untouched u = { p, 0 };
 	int err;
 
@@ -83,9 +83,9 @@ static int check_manifests(struct promotion *p, struct weir_err *e)
 	if (err == 0)
 		err = read_again(p, RUN_AFTER, "manifest.after", &after, e);
 	if (err == 0)
-		err = tree_compare_manifests(before, after, 0, &changes, e);
+		err = tree_compare_manifests(before, after, 0, changes, e);
 	if (err == 0)
-		err = explain(p, &changes, e);
+		err = explain(p, changes, e);
 	if (err < 0)
 		return err;
 	mutations_each(p->mutations, count_untouched, &u);
@@ -140,8 +140,15 @@ static int check_workspace(struct promotion *p, struct weir_err *e)
 
 int run_crosscheck(struct promotion *p, enum gate_answer *ret_answer, struct weir_err *e)
 {
-	int err = check_manifests(p, e);
+	cleanup_tree_changes struct tree_changes changes = { 0 };
+	bool trace = p->strength == TREE_STRENGTH_TRACE;
+	int err = check_manifests(p, &changes, e);
 
 	(void)ret_answer;
-	return err < 0 || p->resumed ? err : check_workspace(p, e);
+	if (err < 0 || p->resumed)
+		return err;
+	if (!trace)
+		return check_workspace(p, e);
+	err = tracecheck_allow(p, e);
+	return err < 0 ? err : tracecheck_workspace(p, &changes, e);
 }

@@ -111,9 +111,13 @@ static void add_run(const struct promotion *p, struct buf *b)
 	else
 		snprintf(text, sizeof(text), "signal %d", s->exit_signal);
 	add_line(b, "exit", text);
-	add_line(b, "crosscheck", p->strength == TREE_STRENGTH_FULL ? "full" : "stat");
+	add_line(b, "crosscheck", tree_strength_name(p->strength));
 	snprintf(text, sizeof(text), "%llu", (unsigned long long)p->hashed_files);
 	add_line(b, "hashed", text);
+	if (p->strength != TREE_STRENGTH_TRACE)
+		return;
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)p->skipped);
+	add_line(b, "skipped", text);
 }
 
 /* What stands there for a promotion that no run made. */

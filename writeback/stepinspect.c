@@ -69,7 +69,8 @@ static int sort_out(struct promotion *p, struct weir_err *e)
 	int err = base_load(&p->repo, &p->base_head.tree, &p->base, e);
 
 	if (err == 0)
-		err = changes_find(&p->repo, &p->base, p->after, &p->changes, e);
+		err = changes_find(&p->repo, &p->base, p->pristine ? p->before : NULL, p->after,
+				   &p->changes, e);
 	if (err == 0)
 		err = ignore_load(&p->repo, &p->base, &ignore, e);
 	if (err < 0)
@@ -116,6 +117,8 @@ static int check_before(const struct promotion *p, const struct change *c, struc
 	bool there = manifest_find(p->before, c->path, c->len, &row);
 	int equal;
 
+	if (p->pristine)
+		return 0;
 	if (there && S_ISDIR(p->before->rows[row].mode) && c->old_mode != GIT_MODE_COMMIT)
 		there = false;
 	if (!base)

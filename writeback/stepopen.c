@@ -10,6 +10,7 @@
 #include "user/base/fsio.h"
 #include "user/event/mounts.h"
 #include "user/trace/reader.h"
+#include "writeback/baseline.h"
 #include "writeback/json.h"
 #include "writeback/promotion.h"
 #include "writeback/reason.h"
@@ -327,6 +328,13 @@ static int check_rest(struct promotion *p, struct weir_err *e)
 	if (err == 0)
 		err = load_manifest(p, RUN_AFTER, "manifest.after", p->statement.manifest_after,
 				    &p->after, e);
+	if (err == 0 && p->nonce.checkout[0]) {
+		char hex[DIGEST_HEX];
+
+		if (baseline_of(p->before, hex) < 0)
+			return err_errno(e, -ENOMEM, "manifest.before");
+		p->pristine = strcmp(hex, p->nonce.checkout) == 0;
+	}
 	return err;
 }
 

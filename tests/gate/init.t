@@ -67,7 +67,7 @@ EOT
 t "bad arguments" <<'EOT'
 clean; fails 2 '--repo' "$GATE" init; fails 2 'branches' "$GATE" init --repo t.git --ref refs/tags/x
 fails 2 '64 lower-case' "$GATE" init --repo t.git --policy abc; fails 2 'go together' "$GATE" init --repo t.git --agent /x
-fails 2 'stat or full' "$GATE" init --repo t.git --crosscheck none; fails 2 'control' "$GATE" init --repo t.git --name "$(printf 'a\nb')"
+fails 2 'full, stat or trace' "$GATE" init --repo t.git --crosscheck none; fails 2 'control' "$GATE" init --repo t.git --name "$(printf 'a\nb')"
 fails 2 'must not be root' "$GATE" init --repo t.git --user root
 [ ! -e t.git ]; [ ! -e /etc/weir/gate.yaml ]
 fails 2 root setpriv --reuid nobody --regid nogroup --clear-groups "$GATE" init --repo t.git

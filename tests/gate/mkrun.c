@@ -7,6 +7,7 @@
  *   mkrun before RUN WORKSPACE
  *   mkrun after RUN WORKSPACE NONCE.json POLICY [exit=N] [mode=M] [untraced=PATH]...
  *               [written=PATH]... [finding=PATH] [credential=PATH] [verdict=NAME] [noend] [key=FILE] [latched=N]
+ *               [unwatched=FAMILY]...
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -351,9 +352,21 @@ static void locate(struct run *r)
 	buf_done(&text);
 }
 
+/* As user/cli/coverage.h has it, the part that the gate reads. */
+static void write_coverage(const struct run *r, struct buf *b)
+{
+	static const char *const families[] = { "file", "name", "attr", "exec", "task" };
+
+	buf_addf(b, "{\"families\":{");
+	for (size_t i = 0; i < ARRAY_SIZE(families); i++)
+		buf_addf(b, "%s\"%s\":{\"watched\":%s}", i ? "," : "", families[i],
+			 listed(r, "unwatched", families[i]) ? "false" : "true");
+	buf_addf(b, "},\"schema\":\"weir.coverage/1\"}\n");
+}
+
 static void after(struct run *r, const char *nonce_file, const char *policy_file)
 {
-	static const char coverage[] = "{\"families\":[\"file\"]}\n";
+	cleanup_buf struct buf coverage = { 0 };
 	struct buf policy = { 0 };
 	struct weir_err e = { 0 };
 	char root[DIGEST_HEX];
@@ -365,10 +378,11 @@ static void after(struct run *r, const char *nonce_file, const char *policy_file
 	    fsio_read_file(r->dir, "manifest.before", 1 << 30, &old, &e) < 0)
 		die(&e, "inputs");
 	hash_text(policy.data, policy.len, r->policy);
-	hash_text(coverage, sizeof(coverage) - 1, r->coverage);
+	write_coverage(r, &coverage);
+	hash_text(coverage.data, coverage.len, r->coverage);
 	hash_text(old.data, old.len, r->before);
 	put(r, "policy.yaml", policy.data, policy.len);
-	put(r, "coverage.json", coverage, sizeof(coverage) - 1);
+	put(r, "coverage.json", coverage.data, coverage.len);
 	read_key(r);
 	locate(r);
 	write_manifest(r, "manifest.after", r->after);

@@ -197,7 +197,7 @@ static void test_config(void **state)
 	config_says(CONFIG "name: m\n", "g:13:1: this key stands here twice");
 	config_says(CONFIG "policies: [abc]\n", "g:13:12: 64 lower-case");
 	config_says(CONFIG "policies: abc\n", "g:13:11: a list");
-	config_says(CONFIG "crosscheck: no\n", "stat or full");
+	config_says(CONFIG "crosscheck: no\n", "full, stat or trace");
 	config_says(CONFIG "agent: relative\n", "absolute");
 	config_says("schema: weir.gate/1\n", "`id` is missing");
 	config_says("a: [", "g:");

@@ -10,6 +10,26 @@
 
 #define WHAT_DEFAULT (TREE_CHANGED_TYPE | TREE_CHANGED_MODE | TREE_CHANGED_CONTENT)
 
+static const char *const strengths[] = {
+#define WEIR_X(id, name) name,
+	TREE_STRENGTHS(WEIR_X)
+#undef WEIR_X
+};
+
+const char *tree_strength_name(enum tree_strength strength)
+{
+	return strengths[strength];
+}
+
+enum tree_strength tree_strength_find(const char *name)
+{
+	unsigned int i = 0;
+
+	while (i < TREE_STRENGTH_COUNT && strcmp(strengths[i], name) != 0)
+		i++;
+	return (enum tree_strength)i;
+}
+
 /* One of the two states: a manifest, or the tree itself. */
 struct source {
 	struct manifest_reader *reader;

@@ -45,10 +45,22 @@ struct tree_changes {
 	uint64_t hashed_bytes;
 };
 
+/* How a tree is compared with its manifest. X(ID, name) */
+#define TREE_STRENGTHS(X) \
+	X(FULL, "full")	  /* read every file */ \
+	X(STAT, "stat")	  /* read what has other stat data than the manifest, or is racy */ \
+	X(TRACE, "trace") /* only what a trace says; not for tree_compare_tree */
+
 enum tree_strength {
-	TREE_STRENGTH_FULL, /* read every file */
-	TREE_STRENGTH_STAT, /* read what has other stat data than the manifest, or is racy */
+#define WEIR_X(id, name) TREE_STRENGTH_##id,
+	TREE_STRENGTHS(WEIR_X)
+#undef WEIR_X
+	TREE_STRENGTH_COUNT,
 };
+
+/* Returns: the name of a strength, static; the strength of a name, TREE_STRENGTH_COUNT for none. */
+const char *tree_strength_name(enum tree_strength strength);
+enum tree_strength tree_strength_find(const char *name);
 
 /* Compares two manifests. what_mask: which kinds of change count for paths on both sides
  * (0: type, mode and content). Both readers must be fresh; they are read to their ends.
