@@ -19,6 +19,20 @@
 /* Name rules (absent paths, credential names) of all runs together; refused likewise. */
 #define WEIR_NAMES_MAX 16384
 
+/* Network rules of a run, one for each range of ports; one more is refused when the policy is
+ * compiled. Each connection of a member compares all of them: 30 instructions a rule. */
+#define WEIR_NETS_MAX 128
+
+/* Unix sockets that runs may talk to, of all runs together; refused likewise. */
+#define WEIR_PEERS_MAX 4096
+
+/* Addresses and ports at which members wait, of all runs together; as with the next. */
+#define WEIR_DOORS_MAX 4096
+
+/* Sockets and System V objects that members made and that may be asked about; the ones that were
+ * used least recently are forgotten, and then belong to nobody. */
+#define WEIR_MADE_MAX 16384
+
 /* Files with hard links of their own of all runs together (an npm or cargo tree has some
  * thousands); one more makes the run that makes it indeterminate. */
 #define WEIR_LINKS_MAX 65536

@@ -16,6 +16,7 @@
 #include "user/cli/environ.h"
 #include "user/cli/say.h"
 #include "user/policy/compile.h"
+#include "user/policy/reach.h"
 
 enum {
 	OPT_USER = 256
@@ -107,9 +108,13 @@ static int check(const struct policy_options *o, struct scene *s, struct buf *b,
 		return e->err;
 	digest_hex(p->sha256, DIGEST_SIZE, hex);
 	buf_add_escaped(b, p->file, strlen(p->file));
-	buf_addf(b, ": good: %s, %s, %zu files rules, %zu credential stores\nsha256 %s\n",
+	buf_addf(b,
+		 ": good: %s, %s, %zu files rules, %zu credential stores, %zu network rules, "
+		 "%zu unix sockets\nsha256 %s\n",
 		 p->name.text, p->mode.value == WEIR_MODE_ENFORCE ? "enforce" : "observe",
-		 p->files.count, p->credentials.count, hex);
+		 p->files.count, p->credentials.count, p->egress.count + p->listen.count,
+		 p->unix_peers.count, hex);
+	policy_add_warnings(b, p);
 	if (policy_powers(p)) {
 		buf_addf(b, "beyond files it allows:\n");
 		policy_add_powers(b, policy_powers(p));

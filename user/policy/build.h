@@ -57,6 +57,7 @@ int policy_build_items(struct policy_build *b);
 int policy_build_names(struct policy_build *b);
 int policy_build_stores(struct policy_build *b);
 int policy_build_objects(struct policy_build *b);
+int policy_build_reach(struct policy_build *b);
 
 /* Nearest item at path, or above it if `itself` is false. Borrows: path. Returns: borrowed
  * from b, or NULL. */

@@ -8,6 +8,7 @@
 #include "user/base/cleanup.h"
 #include "user/base/glob.h"
 #include "user/policy/path.h"
+#include "user/policy/reach.h"
 #include "user/policy/schema.h"
 
 static int check_rule(const struct policy *p, const struct policy_rule *r, struct weir_err *e)
@@ -163,5 +164,5 @@ int policy_check(const struct policy *p, struct weir_err *e)
 		err = check_tiers(p, e);
 	if (err == 0)
 		err = check_powers(p, e);
-	return err;
+	return err < 0 ? err : policy_check_reach(p, e);
 }

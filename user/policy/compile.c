@@ -131,8 +131,8 @@ int policy_compile(const struct policy *p, const struct policy_env *env,
 		   struct policy_image **ret_image, struct weir_err *e)
 {
 	static int (*const steps[])(struct policy_build * b) = {
-		look_at_environment, policy_build_entries, policy_build_items,
-		policy_build_names,  policy_build_stores,  policy_build_objects,
+		look_at_environment, policy_build_entries, policy_build_items, policy_build_names,
+		policy_build_stores, policy_build_objects, policy_build_reach,
 	};
 	cleanup_policy_image struct policy_image *im = calloc(1, sizeof(*im));
 	struct policy_build b = { .p = p, .env = env, .e = e, .im = im };

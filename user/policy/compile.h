@@ -31,7 +31,10 @@
  *  - One inode under several paths (bind mounts, hard links of store files) has the same
  *    rights, flags and id in each of its objects; two rules that differ are refused.
  *
- * Numbers (ids): files rules from 1 in their order, then credential stores.
+ *  - A network rule: one for each of its ranges of ports. A unix socket: the object that its path
+ *    leads to now, or the hash of its abstract name. Ignored services: those that are there.
+ *
+ * Numbers (ids): files rules from 1 in their order, then credential stores, egress, listen, unix.
  */
 #ifndef WEIR_POLICY_COMPILE_H
 #define WEIR_POLICY_COMPILE_H
@@ -84,6 +87,16 @@ struct policy_source {
 	bool credential;
 };
 
+/* A unix socket that members may talk to, or that is refused without a finding. */
+struct policy_peer {
+	char *path;	/* real; NULL: abstract */
+	char *abstract; /* name without its first NUL */
+	uint64_t dev;	/* of the path, as stat said */
+	uint64_t ino;
+	uint32_t id; /* 0: of the list of ignored services */
+	bool ignored;
+};
+
 struct policy_image {
 	char *file;
 	char *workspace;	       /* real path */
@@ -93,6 +106,10 @@ struct policy_image {
 	size_t object_count;
 	struct policy_name *names; /* by directory, then name; no pair twice */
 	size_t name_count;
+	struct weir_netrule *nets;
+	size_t net_count;
+	struct policy_peer *peers;
+	size_t peer_count;
 	struct policy_note *notes;
 	size_t note_count;
 	struct policy_source *sources; /* sources[id - 1] */

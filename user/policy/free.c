@@ -10,6 +10,15 @@ static void free_texts(struct policy_texts *list)
 	free(list->items);
 }
 
+static void free_nets(struct policy_nets *nets)
+{
+	for (size_t i = 0; i < nets->count; i++) {
+		free(nets->items[i].cidr.text);
+		free(nets->items[i].ports.items);
+	}
+	free(nets->items);
+}
+
 void policy_free(struct policy *p)
 {
 	if (!p)
@@ -29,6 +38,9 @@ void policy_free(struct policy *p)
 	free_texts(&p->env_pass);
 	free_texts(&p->credentials);
 	free_texts(&p->writeback_paths);
+	free_texts(&p->unix_peers);
+	free_nets(&p->egress);
+	free_nets(&p->listen);
 	free(p->name.text);
 	free(p->file);
 	free(p);

@@ -16,12 +16,18 @@ void policy_image_free(struct policy_image *im)
 		free(im->names[i].dir);
 		free(im->names[i].name);
 	}
+	for (size_t i = 0; i < im->peer_count; i++) {
+		free(im->peers[i].path);
+		free(im->peers[i].abstract);
+	}
 	for (size_t i = 0; i < im->note_count; i++)
 		free(im->notes[i].text);
 	for (size_t i = 0; i < im->source_count; i++)
 		free(im->sources[i].written);
 	free(im->objects);
 	free(im->names);
+	free(im->nets);
+	free(im->peers);
 	free(im->notes);
 	free(im->sources);
 	free(im->workspace);

@@ -11,6 +11,7 @@
 #include "user/base/fsio.h"
 #include "user/policy/check.h"
 #include "user/policy/events.h"
+#include "user/policy/reach.h"
 #include "user/policy/text.h"
 
 static int read_text(struct policy_loader *l, const struct policy_field *f, struct policy_text *t)
@@ -131,27 +132,45 @@ static int read_set(struct policy_loader *l, const struct policy_field *f, struc
 static int read_map(struct policy_loader *l, const char *name, const struct policy_field *fields,
 		    void *base);
 
-static int read_rules(struct policy_loader *l, const struct policy_field *f,
-		      struct policy_rules *rules)
+/* A list of maps. rows points to the items' pointer; each item holds its place at `place`. */
+static int read_rows(struct policy_loader *l, const struct policy_field *f, const char *name,
+		     void *rows, size_t *count, size_t size, size_t place)
 {
 	if (l->event.type != YAML_SEQUENCE_START_EVENT)
 		return policy_loader_wrong_type(l, f->key, f->want);
-	rules->pos = policy_loader_pos(l);
 	for (;;) {
-		struct policy_rule *rule;
+		struct policy_pos pos;
+		char *row;
 		int err = policy_loader_next(l);
 
 		if (err < 0 || l->event.type == YAML_SEQUENCE_END_EVENT)
 			return err;
-		rule = policy_grow(&rules->items, &rules->count, sizeof(*rule));
-		if (!rule)
+		row = policy_grow(rows, count, size);
+		if (!row)
 			return policy_loader_oom(l);
-		rule->pos = policy_loader_pos(l);
-		policy_schema_init(f->sub, rule);
-		err = read_map(l, "a rule", f->sub, rule);
+		pos = policy_loader_pos(l);
+		memcpy(row + place, &pos, sizeof(pos));
+		policy_schema_init(f->sub, row);
+		err = read_map(l, name, f->sub, row);
 		if (err < 0)
 			return err;
 	}
+}
+
+static int read_rules(struct policy_loader *l, const struct policy_field *f,
+		      struct policy_rules *rules)
+{
+	rules->pos = policy_loader_pos(l);
+	return read_rows(l, f, "a rule", &rules->items, &rules->count, sizeof(rules->items[0]),
+			 offsetof(struct policy_rule, pos));
+}
+
+static int read_nets(struct policy_loader *l, const struct policy_field *f,
+		     struct policy_nets *nets)
+{
+	nets->pos = policy_loader_pos(l);
+	return read_rows(l, f, "a network rule", &nets->items, &nets->count, sizeof(nets->items[0]),
+			 offsetof(struct policy_net, pos));
 }
 
 static int read_tiers(struct policy_loader *l, const struct policy_field *f, struct policy_value *v,
@@ -242,6 +261,10 @@ static int read_field(struct policy_loader *l, const struct policy_field *f, voi
 		return read_pairs(l, f, at);
 	case POLICY_KIND_TIERS:
 		return read_tiers(l, f, v, &l->p->tiers);
+	case POLICY_KIND_NETS:
+		return read_nets(l, f, at);
+	case POLICY_KIND_PORTS:
+		return policy_read_ports(l, f, at);
 	}
 	return -EINVAL;
 }

@@ -26,6 +26,19 @@
  *       deny: [delete]
  *       optional: true                 skip the rule when the path does not exist
  *       broad: true                    yes, writing to all of /etc is meant
+ *   network:                           nothing of this is allowed unless it is written
+ *     egress:                          addresses that members may connect or send to
+ *       - {cidr: 192.0.2.0/24, ports: [443, 8000-8100], protocol: tcp}
+ *     listen: [{cidr: 0.0.0.0/0, ports: [8080]}]   ... may take and wait at
+ *     loopback: true                   members wait at loopback addresses, and reach each other
+ *     raw: true                        sockets that are neither TCP, UDP, unix nor netlink
+ *     netlink: true                    messages that change the kernel's tables
+ *   ipc:
+ *     unix: [/run/x.sock, "@abstract"] sockets of others that members may talk to
+ *     sysv: true                       make System V queues, semaphores, shared memory
+ *     posix: true                      make POSIX queues, semaphores, shared memory
+ *     terminal: true                   put input into a terminal
+ *   ignore: [nscd, syslog]             services that are refused without a finding; all by default
  *   writeback:
  *     paths: ["src/ **"]               globs (user/base/glob.h; written without the blank)
  *     require_exit: 0                  exit status of the command, or any
@@ -52,6 +65,7 @@
 #include <stdint.h>
 
 #include "bpf/abi/policy.h"
+#include "bpf/abi/reach.h"
 #include "user/base/buf.h"
 #include "user/base/digest.h"
 #include "user/base/err.h"
@@ -114,6 +128,19 @@ enum policy_role {
 #undef WEIR_X
 };
 
+/* Services of the host that ordinary programs look for, and do without. X(ID, bit, name) */
+#define POLICY_IGNORES(X) \
+	X(NSCD, 0, "nscd") \
+	X(NSS, 1, "nss-systemd") \
+	X(RESOLVED, 2, "resolved") \
+	X(SYSLOG, 3, "syslog")
+
+enum policy_ignore {
+#define WEIR_X(id, bit, name) POLICY_IGNORE_##id = 1u << (bit),
+	POLICY_IGNORES(WEIR_X)
+#undef WEIR_X
+};
+
 #define POLICY_APPROVALS_MAX 100 /* signatures that one rule may ask for */
 
 /* require_exit: any */
@@ -130,6 +157,32 @@ struct policy_rule {
 
 struct policy_rules {
 	struct policy_rule *items;
+	size_t count;
+	struct policy_pos pos;
+};
+
+struct policy_port {
+	uint16_t from, to;
+	struct policy_pos pos;
+};
+
+/* None: all ports. */
+struct policy_ports {
+	struct policy_port *items;
+	size_t count;
+	struct policy_pos pos;
+};
+
+/* Addresses of a network rule. */
+struct policy_net {
+	struct policy_text cidr;
+	struct policy_ports ports;
+	struct policy_value protocol; /* WEIR_NET_TCP | WEIR_NET_UDP */
+	struct policy_pos pos;
+};
+
+struct policy_nets {
+	struct policy_net *items;
 	size_t count;
 	struct policy_pos pos;
 };
@@ -194,6 +247,17 @@ struct policy {
 
 	struct policy_texts credentials; /* paths as written */
 	struct policy_rules files;
+
+	struct policy_nets egress;
+	struct policy_nets listen;
+	struct policy_value loopback;
+	struct policy_value raw;
+	struct policy_value netlink;
+	struct policy_texts unix_peers; /* paths as written, or "@" and an abstract name */
+	struct policy_value sysv;
+	struct policy_value posix;
+	struct policy_value terminal;
+	struct policy_value ignore; /* POLICY_IGNORE_*; pos.line 0: all */
 
 	struct policy_texts writeback_paths; /* globs, checked */
 	struct policy_value require_exit;    /* 0 to 255, or POLICY_EXIT_ANY */

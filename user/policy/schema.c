@@ -281,6 +281,12 @@ static const struct policy_field policy_fields[] = {
 	  .offset = AT(files),
 	  .sub = rule_fields,
 	  .want = "a list of rules, each with path and allow or deny" },
+	MAP("network", policy_network_fields),
+	MAP("ipc", policy_ipc_fields),
+	{ .key = "ignore",
+	  .kind = POLICY_KIND_SET,
+	  .offset = AT(ignore),
+	  .choices = policy_ignores },
 	MAP("writeback", writeback_fields),
 	{ 0 },
 };

@@ -16,6 +16,8 @@ enum policy_kind {
 	POLICY_KIND_RULES, /* struct policy_rules, maps of `sub` */
 	POLICY_KIND_PAIRS, /* struct policy_pairs */
 	POLICY_KIND_TIERS, /* as VALUE; or a list, maps of `sub`, which go to policy.tiers */
+	POLICY_KIND_NETS,  /* struct policy_nets, maps of `sub` */
+	POLICY_KIND_PORTS, /* struct policy_ports */
 };
 
 struct policy_choice {
@@ -34,7 +36,7 @@ struct policy_scalar {
 struct policy_field {
 	const char *key; /* NULL ends a table */
 	enum policy_kind kind;
-	size_t offset; /* in struct policy, policy_rule or policy_tier */
+	size_t offset; /* in struct policy, policy_rule, policy_tier or policy_net */
 	bool required;
 	const struct policy_field *sub;
 	const struct policy_choice *choices; /* of VALUE and SET, if they are names */
@@ -47,6 +49,11 @@ struct policy_field {
 };
 
 #define POLICY_FIELDS_MAX 32 /* keys of one table */
+
+/* Keys of network and ipc (reach.c). */
+extern const struct policy_field policy_network_fields[];
+extern const struct policy_field policy_ipc_fields[];
+extern const struct policy_choice policy_ignores[];
 
 /* Tables by their role. Returns: static tables. */
 const struct policy_field *policy_schema(void);
