@@ -4,7 +4,7 @@
  * a file. Hooks that gained an argument in 6.12 come twice; the loader takes the one
  * whose argument count is the running kernel's.
  */
-#include "bpf/lib/decide.bpf.h"
+#include "bpf/lib/demand.bpf.h"
 
 /* A memfd, a pipe, a descriptor of a process or a namespace: no file of anybody. A socket or a
  * device file is one. */
@@ -104,11 +104,26 @@ static __always_inline bool is_reading_ioctl(__u32 cmd)
 	return false;
 }
 
+/* TIOCSTI and TIOCLINUX type into a terminal what its next reader takes for the user's. */
+#define TIOCSTI 0x5412
+#define TIOCLINUX 0x541c
+
+static __always_inline int type_into(struct file *file, __u32 cmd, __u16 hook)
+{
+	struct weir_demand d = WEIR_DEMAND(TERMINAL, hook, WEIR_OP_IOCTL);
+
+	d.object = file->f_path.dentry;
+	d.aux = cmd;
+	return weir_demand(&d);
+}
+
 static __always_inline int file_command(struct file *file, __u32 cmd, __u16 hook)
 {
 	struct inode *inode = file->f_inode;
 	__u32 type = inode->i_mode & S_IFMT;
 
+	if (type == S_IFCHR && (cmd == TIOCSTI || cmd == TIOCLINUX))
+		return type_into(file, cmd, hook);
 	if (type != S_IFREG && type != S_IFDIR && type != S_IFBLK)
 		return 0;
 	if (is_reading_ioctl(cmd) || inode->i_sb->s_magic == PROC_MAGIC ||

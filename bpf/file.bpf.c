@@ -3,6 +3,7 @@
  * Content: opens, received descriptors, truncation. There is no hook for each write:
  * every writable descriptor of a member passed here once.
  */
+#include "bpf/lib/reach.bpf.h"
 #include "bpf/lib/spec.bpf.h"
 
 /* The task that an entry below /proc/PID belongs to, 0 if none. */
@@ -123,6 +124,32 @@ static __always_inline int judge_file(struct weir_ask *ask, struct weir_objects 
 	return weir_leave(ask, objects);
 }
 
+/* Notes a member's new file in the root of a tmpfs, where POSIX objects are. */
+static __always_inline void note_made(struct file *file, __u32 slot)
+{
+	struct inode *inode = file->f_inode;
+	struct super_block *sb = inode->i_sb;
+	struct weir_made made;
+
+	if (sb->s_magic != TMPFS_MAGIC || file->f_path.dentry->d_parent != sb->s_root)
+		return;
+	weir_made_file(&made, inode);
+	weir_remember(&made, slot);
+}
+
+/* A queue that inode_create saw this member ask for. */
+static __always_inline void note_queue(struct weir_objects *objects, __u32 slot)
+{
+	struct weir_made name = { .address = (__u64)objects->first, .number = WEIR_MADE_QUEUE };
+	struct weir_made made;
+
+	if (objects->inode->i_sb->s_magic != MQUEUE_MAGIC || !weir_made_by(&name, slot))
+		return;
+	bpf_map_delete_elem(&weir_made, &name);
+	weir_made_file(&made, objects->inode);
+	weir_remember(&made, slot);
+}
+
 /* mode, flags: of the file, as it is or was opened. */
 static __always_inline int use_file_as(struct file *file, __u32 mode, __u32 flags, __u16 hook,
 				       __u16 op)
@@ -142,6 +169,7 @@ static __always_inline int use_file_as(struct file *file, __u32 mode, __u32 flag
 			return 1;
 		}
 		ask.member->trunc_inode = flags & O_TRUNC ? (__u64)objects.inode : 0;
+		note_queue(&objects, ask.member->slot);
 		if (hook == WEIR_HOOK_FILE_OPEN)
 			weir_settle_open(&ask, objects.first, flags);
 	}
@@ -163,6 +191,8 @@ int BPF_PROG(weir_file_open, struct file *file)
 
 		if (!weir_enter(&ask, WEIR_HOOK_FILE_OPEN, WEIR_OP_CREATE, 0))
 			WEIR_ANSWER(ask.deny);
+		if (ask.run->powers & WEIR_POWER(POSIX))
+			note_made(WEIR_PLAIN(file, file), ask.member->slot);
 		ask.member->spec_dentry = 0;
 		return weir_pass(&ask, WEIR_HOOK_FILE_OPEN);
 	}
@@ -193,9 +223,29 @@ static __always_inline int receive_ring(struct file *file)
 	return weir_leave(&ask, &objects);
 }
 
+/* A socket that somebody else made may be connected to anywhere; members' own are free. */
+static __always_inline int receive_socket(struct file *file)
+{
+	struct weir_demand d = WEIR_DEMAND(RECEIVE, WEIR_HOOK_FILE_RECEIVE, WEIR_OP_RECEIVE);
+	struct weir_task *member = weir_state->host.runs ? weir_member() : 0;
+	struct inode *inode = file->f_inode;
+	struct weir_made made = { .address = (__u64)inode, .number = inode->i_ino };
+
+	if (!member)
+		return 0;
+	if (weir_made_by(&made, member->slot))
+		return weir_needless(WEIR_HOOK_FILE_RECEIVE);
+	d.object = file->f_path.dentry;
+	return weir_demand(&d);
+}
+
 SEC("lsm/file_receive")
 int BPF_PROG(weir_file_receive, struct file *file)
 {
+	struct file *plain = WEIR_PLAIN(file, file);
+
+	if (plain->f_inode->i_sb->s_magic == SOCKFS_MAGIC)
+		WEIR_ANSWER(receive_socket(plain));
 	if (is_ring(file))
 		WEIR_ANSWER(receive_ring(file));
 	WEIR_ANSWER(use_file(file, WEIR_HOOK_FILE_RECEIVE, WEIR_OP_RECEIVE));

@@ -2,6 +2,7 @@
 /* All programs as one unit: libbpf 1.1 can't link objects that call kernel functions. With
  * WEIR_STUBS, the steps that almost all of them take are programs of their own; they come last,
  * because they are loaded as parts of the others. */
+#include "bpf/ends.bpf.c"
 #include "bpf/kinds.bpf.c"
 #include "bpf/names.bpf.c"
 
@@ -11,8 +12,10 @@
 #include "bpf/exec.bpf.c"
 #include "bpf/file.bpf.c"
 #include "bpf/guard.bpf.c"
+#include "bpf/ipc.bpf.c"
 #include "bpf/life.bpf.c"
 #include "bpf/name.bpf.c"
+#include "bpf/net.bpf.c"
 #include "bpf/task.bpf.c"
 
 #ifdef WEIR_STUBS

@@ -46,7 +46,29 @@
 	X(SIGIO, "file_send_sigiotask", "guard") \
 	X(TASK_SETRLIMIT, "task_setrlimit", "guard") \
 	X(SYSCTL, "cgroup_sysctl", "guard") \
-	X(INODE_FILE_SETATTR, "inode_file_setattr", "attr")
+	X(INODE_FILE_SETATTR, "inode_file_setattr", "attr") \
+	X(SOCKET_CREATE, "socket_create", "network") \
+	X(SOCKET_POST_CREATE, "socket_post_create", "network") \
+	X(SOCKET_ACCEPT, "socket_accept", "network") \
+	X(SOCKET_CONNECT, "socket_connect", "network") \
+	X(SOCKET_BIND, "socket_bind", "network") \
+	X(SOCKET_LISTEN, "socket_listen", "network") \
+	X(SENDMSG4, "cgroup_sendmsg4", "network") \
+	X(SENDMSG6, "cgroup_sendmsg6", "network") \
+	X(CONNECT4, "cgroup_connect4", "network") \
+	X(CONNECT6, "cgroup_connect6", "network") \
+	X(NETLINK_SEND, "netlink_send", "network") \
+	X(UNIX_STREAM_CONNECT, "unix_stream_connect", "ipc") \
+	X(UNIX_MAY_SEND, "unix_may_send", "ipc") \
+	X(IPC_PERMISSION, "ipc_permission", "ipc") \
+	X(SHM_ALLOC, "shm_alloc_security", "ipc") \
+	X(MSG_QUEUE_ALLOC, "msg_queue_alloc_security", "ipc") \
+	X(SEM_ALLOC, "sem_alloc_security", "ipc") \
+	X(SHMCTL, "shm_shmctl", "ipc") \
+	X(MSGCTL, "msg_queue_msgctl", "ipc") \
+	X(SEMCTL, "sem_semctl", "ipc") \
+	X(INODE_CREATE, "inode_create", "ipc") \
+	X(INODE_UNLINK, "inode_unlink", "ipc")
 
 enum weir_hook {
 #define WEIR_X(id, name, family) WEIR_HOOK_##id,

@@ -120,7 +120,15 @@ enum weir_kind {
 	X(QUOTA, "quota") \
 	X(SYSLOG, "syslog") \
 	X(FANOTIFY, "fanotify") \
-	X(RAWIO, "rawio")
+	X(RAWIO, "rawio") \
+	X(CONNECT, "connect") \
+	X(BIND, "bind") \
+	X(LISTEN, "listen") \
+	X(SOCKET, "socket") \
+	X(SEND, "send") \
+	X(IPC_CREATE, "ipc-create") \
+	X(IPC_USE, "ipc-use") \
+	X(IPC_SET, "ipc-set")
 
 enum weir_op {
 #define WEIR_X(id, name) WEIR_OP_##id,

@@ -47,9 +47,10 @@ enum weir_kind_of {
 #define WEIR_RULE_ANCESTOR (1u << 3)   /* above a root: can't be renamed; carries no rights */
 #define WEIR_RULE_SEAL (1u << 4)       /* sealed tree (slot WEIR_SLOT_SEAL) */
 #define WEIR_RULE_TAMPER \
-	(1u << 5)		  /* weir's own files: a touch is kind tamper; rights are
+	(1u << 5)		   /* weir's own files: a touch is kind tamper; rights are
 					* the canary's alone */
-#define WEIR_RULE_WATCH (1u << 6) /* workspace of a run: others' writes are foreign writes */
+#define WEIR_RULE_WATCH (1u << 6)  /* workspace of a run: others' writes are foreign writes */
+#define WEIR_RULE_SHARED (1u << 7) /* POSIX objects of processes lie here: kind ipc */
 
 /* Rules of this pseudo slot hold for every task on the host; their id is the run's slot. */
 #define WEIR_SLOT_SEAL 0xffffffffu

@@ -66,6 +66,22 @@
 	X(FANOTIFY, 39, "fanotify", KERNEL_TUNABLE) \
 	X(RAWIO, 40, "rawio", KERNEL_TUNABLE)
 
+/* Of maps in the policy, where these words are keys. A rule there (egress, listen, unix) grants
+ * what it names, and no bit. */
+#define WEIR_POWERS_NETWORK(X) \
+	X(EGRESS, 44, "egress", NETWORK) \
+	X(LISTEN, 45, "listen", NETWORK) \
+	X(LOOPBACK, 46, "loopback", NETWORK) \
+	X(RAW, 47, "raw", NETWORK) \
+	X(NETLINK, 48, "netlink", NETWORK)
+#define WEIR_POWERS_IPC(X) \
+	X(UNIX, 50, "unix", IPC) \
+	X(SYSV, 51, "sysv", IPC) \
+	X(SYSV_OUTSIDERS, 52, "sysv: any", IPC) \
+	X(POSIX, 53, "posix", IPC) \
+	X(TERMINAL, 54, "terminal", IPC) \
+	X(RECEIVE, 55, "receive", IPC)
+
 /* X(key of the policy, list) */
 #define WEIR_POWER_KEYS(X) \
 	X(memory, WEIR_POWERS_MEMORY) \
@@ -75,6 +91,9 @@
 	X(namespaces, WEIR_POWERS_NAMESPACES) \
 	X(mounts, WEIR_POWERS_MOUNTS) \
 	X(kernel, WEIR_POWERS_KERNEL)
+#define WEIR_POWER_MAPS(X) \
+	X(network, WEIR_POWERS_NETWORK) \
+	X(ipc, WEIR_POWERS_IPC)
 /* clang-format on */
 
 #define WEIR_POWERS(X) \
@@ -84,7 +103,9 @@
 	WEIR_POWERS_PRIVILEGES(X) \
 	WEIR_POWERS_NAMESPACES(X) \
 	WEIR_POWERS_MOUNTS(X) \
-	WEIR_POWERS_KERNEL(X)
+	WEIR_POWERS_KERNEL(X) \
+	WEIR_POWERS_NETWORK(X) \
+	WEIR_POWERS_IPC(X)
 
 enum weir_power {
 #define WEIR_X(id, bit, word, kind) WEIR_POWER_##id = (bit),

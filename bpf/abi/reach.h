@@ -42,7 +42,10 @@ struct weir_nets {
 };
 WEIR_ASSERT_SIZE(struct weir_nets, 8 + 48 * WEIR_NETS_MAX);
 
-/* Something that members made: a socket's inode and its number, or a System V object and ~0. */
+/* Something that members made: an inode and its number (sockets, POSIX objects), a System V object
+ * and WEIR_MADE_SYSV, or the name of a queue that is being made and WEIR_MADE_QUEUE. */
+#define WEIR_MADE_SYSV (~0ull)
+#define WEIR_MADE_QUEUE (~1ull)
 struct weir_made {
 	__u64 address;
 	__u64 number;

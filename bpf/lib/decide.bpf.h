@@ -164,7 +164,8 @@ static __always_inline bool weir_enter_aside(struct weir_ask *ask, __u16 hook, _
 	ask->member = weir_member();
 	if (!ask->member || !weir_enter_member(ask, hook))
 		return false;
-	if (!(powers & ~ask->run->powers))
+	/* a canary is refused whatever members may do */
+	if (!(powers & ~ask->run->powers) && ask->member->role != WEIR_ROLE_CANARY)
 		kind = WEIR_KIND_NONE;
 	ask->desk = weir_desk();
 	if (!ask->desk) {
@@ -208,6 +209,8 @@ static __always_inline __u16 weir_kind_at(struct weir_where *where, __u32 magic,
 		return WEIR_KIND_TAMPER;
 	if (missing == WEIR_RIGHT_CONTROL)
 		return WEIR_KIND_FILE_CONTROL;
+	if (where->rule.flags & WEIR_RULE_SHARED)
+		return WEIR_KIND_IPC;
 	if (missing & WEIR_RIGHT_EXEC)
 		return WEIR_KIND_EXEC_NEW_BINARY;
 	if ((missing & WEIR_RIGHT_READ) && (where->rule.flags & WEIR_RULE_CREDENTIAL))
@@ -248,6 +251,24 @@ static __always_inline bool weir_foreign_links(struct weir_where *where, struct 
 	return !links || links->slot != where->slot || inode->i_nlink > links->made + 1;
 }
 
+/* Rights to POSIX shared memory, semaphores and queues: with the power, those that members made
+ * are theirs. */
+static __always_inline __u32 weir_shared_rights(struct weir_work *work, struct dentry *dentry)
+{
+	struct weir_run *run = weir_run_of(work->slot);
+	struct inode *inode = dentry->d_inode;
+	struct weir_made made;
+
+	if (!run || !(run->powers & WEIR_POWER(POSIX)))
+		return 0;
+	if (inode) {
+		weir_made_file(&made, inode);
+		if (!weir_made_by(&made, work->slot))
+			return 0;
+	}
+	return WEIR_RIGHTS_MUTATE | WEIR_RIGHT_READ;
+}
+
 static __always_inline void weir_judge_member(struct weir_work *work, struct dentry *dentry)
 {
 	struct weir_note *note = &work->note;
@@ -260,6 +281,10 @@ static __always_inline void weir_judge_member(struct weir_work *work, struct den
 		have = weir_default_rights(work);
 		note->flags |= WEIR_EV_UNMARKED;
 	}
+	if (dentry->d_sb->s_magic == MQUEUE_MAGIC)
+		where->rule.flags |= WEIR_RULE_SHARED;
+	if (where->rule.flags & WEIR_RULE_SHARED)
+		have |= weir_shared_rights(work, dentry);
 	/* the canary's place is the canary's alone */
 	if ((where->rule.flags & WEIR_RULE_TAMPER) && work->role != WEIR_ROLE_CANARY)
 		have = 0;

@@ -24,6 +24,7 @@ struct weir_demand {
 	__u16 pad;
 	__u32 aux;
 	__u32 name_len;
+	__u32 rule;		    /* of the policy, that grants it; 0: none */
 	struct task_struct *target; /* the process that it is aimed at, NULL: none */
 	struct dentry *object;	    /* first object, NULL: none. Of a target: its program */
 	const char *name;	    /* kernel memory, NULL: none. See struct weir_objects */
@@ -81,8 +82,9 @@ static __always_inline int weir_needless(__u16 hook)
 	return 0;
 }
 
-/* Returns 0 to allow, 1 to deny. */
-static __always_inline int weir_demand(struct weir_demand *d)
+/* Returns 0 to allow, 1 to deny. here: see weir_look_by; programs that are no LSM's take all steps
+ * themselves, because a step is of the kind of the program that it is put into. */
+static __always_inline int weir_demand_by(struct weir_demand *d, bool here)
 {
 	struct weir_objects objects = {};
 	struct weir_ask ask;
@@ -90,6 +92,7 @@ static __always_inline int weir_demand(struct weir_demand *d)
 	if (!weir_enter_aside(&ask, d->hook, d->op, d->kind, d->powers))
 		return ask.deny;
 	ask.work->note.aux = d->aux;
+	ask.work->note.rule = d->rule;
 	objects.first = d->object;
 	if (d->target) {
 		weir_put_target(&d->peer, d->target);
@@ -100,7 +103,12 @@ static __always_inline int weir_demand(struct weir_demand *d)
 	objects.powers = d->powers;
 	objects.name = d->name;
 	objects.name_len = d->name_len;
-	return weir_leave(&ask, &objects);
+	return weir_leave_by(&ask, &objects, here);
+}
+
+static __always_inline int weir_demand(struct weir_demand *d)
+{
+	return weir_demand_by(d, WEIR_HERE);
 }
 
 #endif

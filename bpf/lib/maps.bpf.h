@@ -6,10 +6,12 @@
 #include "vmlinux.h"
 
 #include <bpf/bpf_core_read.h>
+#include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
 #include "bpf/abi/control.h"
+#include "bpf/abi/reach.h"
 #include "bpf/abi/state.h"
 
 #define WEIR_MAP(type, name) struct type name SEC(".maps")
@@ -87,6 +89,45 @@ struct weir_links_map {
 	__type(value, struct weir_links);
 };
 WEIR_MAP(weir_links_map, weir_links);
+
+/* Network rules, by slot; written by user space only. */
+struct weir_nets_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, WEIR_RUNS_MAX);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, __u32);
+	__type(value, struct weir_nets);
+};
+WEIR_MAP(weir_nets_map, weir_nets);
+
+/* Unix sockets of outsiders that a run may talk to, or that are refused without a finding: by
+ * their inode, or, with inode 0, by the hash of an abstract name. Written by user space only. */
+struct weir_peers_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, WEIR_PEERS_MAX);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct weir_objkey);
+	__type(value, struct weir_rule);
+};
+WEIR_MAP(weir_peers_map, weir_peers);
+
+/* What members made, with their slot. Full: the eldest is forgotten, and belongs to nobody. */
+struct weir_made_map {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, WEIR_MADE_MAX);
+	__type(key, struct weir_made);
+	__type(value, __u32);
+};
+WEIR_MAP(weir_made_map, weir_made);
+
+/* Ends at which members wait. Full: likewise. */
+struct weir_doors_map {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, WEIR_DOORS_MAX);
+	__type(key, struct weir_doorkey);
+	__type(value, struct weir_door);
+};
+WEIR_MAP(weir_doors_map, weir_doors);
 
 /* One ring buffer for each active run, put there by its collector. */
 struct weir_ring_inner {

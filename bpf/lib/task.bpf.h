@@ -124,6 +124,26 @@ static __always_inline void weir_leave_run(struct weir_task *entry, struct weir_
 		__sync_fetch_and_add(&run->live, -1);
 }
 
+/* Remembers what a member made. Only a run's own state: nothing is decided. */
+static __always_inline void weir_remember(const struct weir_made *made, __u32 slot)
+{
+	bpf_map_update_elem(&weir_made, made, &slot, BPF_ANY);
+}
+
+static __always_inline bool weir_made_by(const struct weir_made *made, __u32 slot)
+{
+	__u32 *maker = bpf_map_lookup_elem(&weir_made, made);
+
+	return maker && *maker == slot;
+}
+
+/* Shared memory, a semaphore, a queue: what it is, and where it lies. */
+static __always_inline void weir_made_file(struct weir_made *made, struct inode *inode)
+{
+	made->address = (__u64)inode;
+	made->number = inode->i_ino;
+}
+
 static __always_inline bool weir_is_admin(const struct cred *cred)
 {
 	__u64 caps = 0;

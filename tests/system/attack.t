@@ -68,6 +68,8 @@ prepare
 echo precious >"$out/served"
 python3 "$here/attack.py" serve "$out/received.new" "$out" "$home" &
 until_ok test -S "$out/received.new"
+policy_write "$policy" "$credentials
+ipc: {unix: [$out/received.new]}"
 attack -- received
 wait $!
 is "$(paste -sd, <<<"$stdout")" 'write none came,read none came,create EPERM,reopen EPERM' \

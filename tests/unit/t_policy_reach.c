@@ -120,7 +120,7 @@ static const struct {
 	{ HEAD "ipc: {unix: [\"@\"]}\n", "4:14", "'@' alone names nothing" },
 	{ HEAD "ipc: {unix: [/a, /a]}\n", "4:18", "unix: '/a' stands in line 4 already" },
 	{ HEAD "ipc: {dbus: true}\n", "4:7",
-	  "unknown key 'dbus' in ipc; there are unix, sysv, posix, terminal" },
+	  "unknown key 'dbus' in ipc; there are unix, sysv, posix, terminal, receive" },
 	{ HEAD "ignore: [dbus]\n", "4:10",
 	  "ignore: 'dbus' is unknown; write one of nscd, nss-systemd, resolved, syslog" },
 	{ HEAD "ignore: nscd\n", "4:9", "ignore: a single value is not a list" },

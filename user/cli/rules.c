@@ -58,6 +58,26 @@ static int bind_image(struct session *s, struct weir_err *e)
 	return err;
 }
 
+/* Networks and other processes. */
+static int bind_reach(struct session *s, struct weir_err *e)
+{
+	const struct policy_image *im = s->image;
+	int err = kern_set_nets(&s->slot, im->nets, im->net_count, e);
+
+	for (size_t i = 0; err == 0 && i < im->peer_count; i++) {
+		const struct policy_peer *p = &im->peers[i];
+		const struct weir_rule rule = { .flags = p->ignored ? WEIR_PEER_IGNORED : 0,
+						.id = p->id };
+
+		err = p->path ? kern_bind_socket(&s->slot, p->path, p->dev, p->ino, &rule, e)
+			      : kern_bind_abstract(&s->slot, p->abstract, &rule, e);
+		/* a service that comes and goes need not be there */
+		if (err < 0 && p->ignored)
+			err = 0;
+	}
+	return err;
+}
+
 /* Without a policy nothing is granted, but the two places that a run is about. */
 static int bind_unjudged(struct session *s, struct weir_err *e)
 {
@@ -77,6 +97,26 @@ static bool has_rule(const struct session *s, const struct stat *st)
 		    s->image->objects[i].ino == st->st_ino)
 			return true;
 	return false;
+}
+
+/* Where POSIX shared memory, semaphores and queues are, unless the policy has a rule there. */
+static int bind_shared(struct session *s, struct weir_err *e)
+{
+	static const char *const places[] = { "/dev/shm", "/dev/mqueue" };
+	const struct weir_rule rule = { .rights = WEIR_RIGHT_READ, .flags = WEIR_RULE_SHARED };
+	int err = 0;
+
+	for (size_t i = 0; err == 0 && i < ARRAY_SIZE(places); i++) {
+		const struct policy_object *o =
+			s->image ? policy_image_find(s->image, places[i]) : NULL;
+		struct stat st;
+
+		if ((o && !(o->flags & WEIR_RULE_ANCESTOR)) || lstat(places[i], &st) < 0 ||
+		    !S_ISDIR(st.st_mode))
+			continue;
+		err = kern_bind_path(&s->slot, places[i], 0, 0, &rule, e);
+	}
+	return err;
 }
 
 /* Standard input and outputs are handed over by the caller; the run may also open them
@@ -144,6 +184,10 @@ int session_bind(struct session *s, struct weir_err *e)
 
 	if (err == 0)
 		err = s->image ? bind_image(s, e) : bind_unjudged(s, e);
+	if (err == 0 && s->image)
+		err = bind_reach(s, e);
+	if (err == 0)
+		err = bind_shared(s, e);
 	if (err == 0)
 		err = bind_streams(s, e);
 	if (err == 0)

@@ -97,6 +97,15 @@ int event_path(const char *path, size_t len, uint32_t flags, char *out, size_t s
 int event_path_first(const struct event *e, char *out, size_t size);
 int event_path_second(const struct event *e, char *out, size_t size);
 
+/* Units: bytes. Enough for every text of event_place(). */
+#define EVENT_PLACE_SIZE 256
+
+/* The name of what an op was aimed at if that is in no file system: "tcp:192.0.2.1:443",
+ * "udp:[::1]:53", "socket:packet", "netlink:route:16" (the message's type), "unix:@name" (NULs in
+ * it become @), "sysv:msg:0x2a" (its key); "" for anything else. Any bytes, not escaped.
+ * Returns: length without the NUL. Borrows: e; out. */
+int event_place(const struct event *e, char *out, size_t size);
+
 /* Units: bytes. Enough for every text of event_target(). */
 #define EVENT_TARGET_SIZE 1536
 

@@ -241,10 +241,8 @@ static int host_path(const struct findings *f, const struct event *e, bool secon
 	int len = second ? event_path_second(e, path, sizeof(path))
 			 : event_path_first(e, path, sizeof(path));
 
-	if (len == 0 && !event_object_present(object)) {
-		out[0] = '\0';
-		return 0;
-	}
+	if (len == 0 && !event_object_present(object))
+		return second ? (out[0] = '\0') : event_place(e, out, size);
 	return len < 0 ? len : mounts_resolve(f->mounts, object->dev, path, out, size);
 }
 

@@ -11,7 +11,7 @@
 #include "user/base/cleanup.h"
 
 #define FIRST_BUCKETS 1024u
-_Static_assert(WEIR_OP_COUNT <= 64, "mutation.ops holds one bit for each operation");
+_Static_assert(WEIR_OP_EXEC <= 64, "mutation.ops holds a bit for each operation on files");
 
 struct entry {
 	struct mutation mutation;

@@ -71,7 +71,7 @@ static const struct {
 	uint64_t powers;
 } power_keys[] = {
 #define WEIR_X(key, list) { #key, 0 list(WEIR_POWER_OR) },
-	WEIR_POWER_KEYS(WEIR_X)
+	WEIR_POWER_KEYS(WEIR_X) WEIR_POWER_MAPS(WEIR_X)
 #undef WEIR_X
 };
 

@@ -49,7 +49,7 @@ static void add_socket(struct line *l, const struct weir_peer *peer)
 {
 	char address[INET6_ADDRSTRLEN] = "";
 
-	if (!peer->family)
+	if (!peer->family || peer->family == AF_UNIX)
 		return;
 	add(l, "%sfamily %u type %u protocol %u", l->used ? "; " : "", peer->family, peer->type,
 	    peer->protocol);
@@ -61,17 +61,21 @@ static void add_socket(struct line *l, const struct weir_peer *peer)
 
 const char *event_target(const struct event *e, char *out)
 {
-	char name[4 * WEIR_LABEL_MAX + 1];
+	char name[4 * WEIR_LABEL_MAX + 1], place[EVENT_PLACE_SIZE];
 	struct line l = { .out = out };
 
 	out[0] = '\0';
 	if (e->head.type != WEIR_RECORD_OP)
 		return out;
 	add_powers(&l, e->op.powers);
+	/* where there is no path, the name of the end is the path of a finding */
+	if (!event_object_present(&e->op.first) && event_place(e, place, sizeof(place)) > 0)
+		return out;
 	add_socket(&l, &e->op.peer);
 	if (e->name_len > 0) {
 		escape_bytes(e->name, e->name_len, name, sizeof(name));
-		add(&l, "%s\"%s\"", l.used ? "; " : "", name);
+		add(&l, "%s%s\"%s\"", l.used ? "; " : "",
+		    e->op.peer.family == AF_UNIX ? "served by " : "", name);
 	}
 	return out;
 }

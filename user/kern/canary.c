@@ -23,6 +23,7 @@
 #include "user/base/cleanup.h"
 #include "user/base/fsio.h"
 #include "user/event/names.h"
+#include "user/kern/canary_reach.h"
 
 /* Each returns what the call returned; refused means -1 with errno EPERM. */
 
@@ -219,6 +220,26 @@ static int do_fork(struct canary *c)
 	return status == 0 ? -1 : 0;
 }
 
+/* clang-format off */
+#define REACH(name) \
+	static int reach_##name(struct canary *c) { return canary_##name(&c->reach); }
+REACH(socket)
+REACH(connect)
+REACH(bind)
+REACH(listen)
+REACH(sendto)
+REACH(netlink)
+REACH(unix_connect)
+REACH(unix_send)
+REACH(queue_send)
+REACH(make_queue)
+REACH(make_semaphores)
+REACH(make_memory)
+REACH(remove_queue)
+REACH(remove_semaphores)
+REACH(remove_memory)
+/* clang-format on */
+
 static const struct canary_proof proofs[] = {
 	{ WEIR_HOOK_FILE_OPEN, do_open },
 	{ WEIR_HOOK_FILE_RECEIVE, do_receive },
@@ -247,6 +268,21 @@ static const struct canary_proof proofs[] = {
 	{ WEIR_HOOK_PTRACE, do_ptrace },
 	{ WEIR_HOOK_SIGIO, do_sigio },
 	{ WEIR_HOOK_TASK_SETRLIMIT, do_setrlimit },
+	{ WEIR_HOOK_SOCKET_CREATE, reach_socket },
+	{ WEIR_HOOK_SOCKET_CONNECT, reach_connect },
+	{ WEIR_HOOK_SOCKET_BIND, reach_bind },
+	{ WEIR_HOOK_SOCKET_LISTEN, reach_listen },
+	{ WEIR_HOOK_SENDMSG4, reach_sendto },
+	{ WEIR_HOOK_NETLINK_SEND, reach_netlink },
+	{ WEIR_HOOK_UNIX_STREAM_CONNECT, reach_unix_connect },
+	{ WEIR_HOOK_UNIX_MAY_SEND, reach_unix_send },
+	{ WEIR_HOOK_IPC_PERMISSION, reach_queue_send },
+	{ WEIR_HOOK_MSG_QUEUE_ALLOC, reach_make_queue },
+	{ WEIR_HOOK_SEM_ALLOC, reach_make_semaphores },
+	{ WEIR_HOOK_SHM_ALLOC, reach_make_memory },
+	{ WEIR_HOOK_MSGCTL, reach_remove_queue },
+	{ WEIR_HOOK_SEMCTL, reach_remove_semaphores },
+	{ WEIR_HOOK_SHMCTL, reach_remove_memory },
 };
 
 /* Most proofs that a source has. */
@@ -367,7 +403,7 @@ static int collect(struct kern_slot *s, const struct plan *plan, int in, unsigne
 	unsigned char result[PROOFS_MAX + 1] = { 0 };
 	struct pollfd poll_in = { .fd = in, .events = POLLIN };
 	const struct kern_hook *sysctl = &s->kern->hooks[WEIR_HOOK_SYSCTL];
-	char names[400] = "";
+	char names[32 * PROOFS_MAX] = "";
 	size_t used = 0;
 
 	if (poll(&poll_in, 1, (int)deadline_ms) != 1 ||
@@ -408,12 +444,15 @@ int kern_canary_fly(struct kern_slot *s, const char *dir, unsigned int deadline_
 			    .yes = -1,
 			    .no = -1,
 			    .old = -1,
-			    .collector = getpid() };
+			    .collector = getpid(),
+			    .reach = { -1, -1, .queue = -1, .semaphores = -1, .memory = -1 } };
 	int go[2] = { -1, -1 }, back[2] = { -1, -1 }, pair[2] = { -1, -1 };
 	const struct plan plan = plan_of(s->kern);
 	int err = open_places(&c, &plan, dir, e), status;
 	pid_t pid = -1;
 
+	if (err == 0)
+		err = canary_reach_open(&c.reach, e);
 	if (err == 0 && (pipe2(go, O_CLOEXEC) < 0 || pipe2(back, O_CLOEXEC) < 0 ||
 			 socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0))
 		err = err_errno(e, -errno, "canary");
@@ -442,5 +481,6 @@ int kern_canary_fly(struct kern_slot *s, const char *dir, unsigned int deadline_
 	close(c.yes);
 	close(c.no);
 	close(c.old);
+	canary_reach_close(&c.reach);
 	return err;
 }

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "user/kern/canary_reach.h"
 #include "user/kern/kern.h"
 
 struct canary {
@@ -19,6 +20,7 @@ struct canary {
 	int old;     /* descriptor of a file in "no", open for writing since before */
 	int channel; /* socket on which a descriptor arrives */
 	pid_t collector;
+	struct canary_reach reach;
 };
 
 /* One operation, and the hook that it proves. act returns what the call returned; refused means

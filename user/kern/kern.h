@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "bpf/abi/reach.h"
 #include "bpf/abi/state.h"
 #include "user/base/err.h"
 
@@ -49,7 +50,7 @@ struct kern {
 	unsigned int steps; /* so many places where a shared step was put in, if loaded now */
 	int lock_fd;
 	int tasks_fd, state_fd, rules_fd, names_fd, supers_fd, creds_fd;
-	int control_fd, rings_fd, links_fd;
+	int control_fd, rings_fd, links_fd, nets_fd, peers_fd;
 	int bind_fd, adopt_fd;
 	struct weir_state *state; /* shared with the programs */
 	struct kern_hook hooks[WEIR_HOOK_COUNT];
@@ -159,6 +160,21 @@ int kern_bind_name(struct kern_slot *s, const char *dir, const char *name,
 /* Says that all names of the file, as kern_look saw it, are the run's own. More than
  * WEIR_LINKS_MAX are left out. Returns: 0 or a negative errno. Borrows: look. */
 int kern_own_links(struct kern_slot *s, const struct weir_bind *look, struct weir_err *e);
+
+/* Sets the slot's network rules, WEIR_NETS_MAX at most (user/kern/reach.c).
+ * Returns: 0 or a negative errno. Borrows: rules. */
+int kern_set_nets(struct kern_slot *s, const struct weir_netrule *rules, size_t count,
+		  struct weir_err *e);
+
+/* Binds a rule to a unix socket: the one at path, with dev and ino as in kern_bind_path, or those
+ * with an abstract name. Returns: 0 or a negative errno. */
+int kern_bind_socket(struct kern_slot *s, const char *path, uint64_t dev, uint64_t ino,
+		     const struct weir_rule *rule, struct weir_err *e);
+int kern_bind_abstract(struct kern_slot *s, const char *name, const struct weir_rule *rule,
+		       struct weir_err *e);
+
+/* Holds fd, which is taken, for as long as the slot is. Returns: 0 or -ENOMEM. */
+int kern_slot_hold(struct kern_slot *s, int fd);
 
 /* Makes the file systems that are mounted now known to the slot, and the host's overlays.
  * Returns: 0 or a negative errno. Borrows: mountinfo text. */

@@ -47,17 +47,26 @@ enum kern_source kern_source_find(const char *name)
 	return KERN_SOURCE_MISSING;
 }
 
+/* Attached to the root of all control groups. */
+static bool is_of_cgroup(const struct bpf_program *prog)
+{
+	return strncmp(bpf_program__section_name(prog), "cgroup/", 7) == 0;
+}
+
 static int hook_of_program(const struct bpf_program *prog)
 {
 	const char *section = bpf_program__section_name(prog);
-	const char *slash = strchr(section, '/');
+	const char *slash = strchr(section, '/'), *name = slash ? slash + 1 : NULL;
+	char in_cgroup[64];
 
-	if (!slash)
+	if (!name)
 		return -ENOENT;
-	if (strcmp(section, "cgroup/sysctl") == 0)
-		return WEIR_HOOK_SYSCTL;
+	if (is_of_cgroup(prog)) {
+		snprintf(in_cgroup, sizeof(in_cgroup), "cgroup_%s", name);
+		name = in_cgroup;
+	}
 	for (unsigned int i = 0; i < WEIR_HOOK_COUNT; i++)
-		if (strcmp(names_hook(i), slash + 1) == 0)
+		if (strcmp(names_hook(i), name) == 0)
 			return (int)i;
 	return -ENOENT;
 }
@@ -175,8 +184,8 @@ static int attach_all(struct bpf_object *programs, struct kern *k, struct weir_e
 		if (hook < 0 || !bpf_program__autoload(prog))
 			continue;
 		/* the same for a tracepoint */
-		link = hook == WEIR_HOOK_SYSCTL ? bpf_program__attach_cgroup(prog, cgroup)
-						: bpf_program__attach_lsm(prog);
+		link = is_of_cgroup(prog) ? bpf_program__attach_cgroup(prog, cgroup)
+					  : bpf_program__attach_lsm(prog);
 		if (!link)
 			return err_errno(e, -errno, "attaching to %s",
 					 names_hook((unsigned int)hook));
@@ -359,7 +368,7 @@ int kern_open(enum kern_source source, const char *without, struct kern **ret_ke
 	k->source = source;
 	k->tasks_fd = k->state_fd = k->rules_fd = k->names_fd = -1;
 	k->supers_fd = k->creds_fd = k->control_fd = k->rings_fd = k->links_fd = -1;
-	k->bind_fd = k->adopt_fd = -1;
+	k->nets_fd = k->peers_fd = k->bind_fd = k->adopt_fd = -1;
 	libbpf_set_print(quiet_print);
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
 		files.rlim_cur = files.rlim_max = 1048576;
@@ -392,9 +401,9 @@ int kern_check(const struct kern *k, struct weir_err *e)
 
 void kern_close(struct kern *k)
 {
-	int *fds[] = { &k->tasks_fd,  &k->state_fd, &k->rules_fd,   &k->names_fd,
-		       &k->supers_fd, &k->creds_fd, &k->control_fd, &k->rings_fd,
-		       &k->links_fd,  &k->bind_fd,  &k->adopt_fd,   &k->lock_fd };
+	int *fds[] = { &k->tasks_fd, &k->state_fd,   &k->rules_fd, &k->names_fd, &k->supers_fd,
+		       &k->creds_fd, &k->control_fd, &k->rings_fd, &k->links_fd, &k->nets_fd,
+		       &k->peers_fd, &k->bind_fd,    &k->adopt_fd, &k->lock_fd };
 
 	if (!k)
 		return;

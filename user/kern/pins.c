@@ -33,6 +33,8 @@ static const struct {
 	{ "maps/weir_control", offsetof(struct kern, control_fd) },
 	{ "maps/weir_rings", offsetof(struct kern, rings_fd) },
 	{ "maps/weir_links", offsetof(struct kern, links_fd) },
+	{ "maps/weir_nets", offsetof(struct kern, nets_fd) },
+	{ "maps/weir_peers", offsetof(struct kern, peers_fd) },
 	{ "bind", offsetof(struct kern, bind_fd) },
 	{ "adopt", offsetof(struct kern, adopt_fd) },
 };
@@ -134,7 +136,7 @@ void pins_coverage(struct kern *k)
 			k->hooks[i].source = KERN_SOURCE_MISSING;
 			continue;
 		}
-		if (i == WEIR_HOOK_SYSCTL)
+		if (strncmp(names_hook(i), "cgroup_", 7) == 0)
 			k->hooks[i].source = KERN_SOURCE_CGROUP;
 		else if (i == WEIR_HOOK_TASK_NEWTASK || i == WEIR_HOOK_PROCESS_EXEC ||
 			 i == WEIR_HOOK_PROCESS_EXIT)

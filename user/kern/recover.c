@@ -180,6 +180,18 @@ static bool match_links(const void *key, const void *value, uint32_t slot)
 	return ((const struct weir_links *)value)->slot == slot;
 }
 
+static bool match_made(const void *key, const void *value, uint32_t slot)
+{
+	(void)key;
+	return *(const uint32_t *)value == slot;
+}
+
+static bool match_door(const void *key, const void *value, uint32_t slot)
+{
+	(void)value;
+	return ((const struct weir_doorkey *)key)->slot == slot;
+}
+
 /* Counts what matches, and deletes it if wanted. */
 static uint64_t sweep(int fd, match_fn *match, uint32_t slot, bool delete)
 {
@@ -188,11 +200,14 @@ static uint64_t sweep(int fd, match_fn *match, uint32_t slot, bool delete)
 		struct weir_namekey name;
 		struct weir_sbkey super;
 		struct weir_linkkey links;
+		struct weir_made made;
+		struct weir_doorkey door;
 	} key, next;
 	union {
 		struct weir_rule rule;
 		struct weir_links links;
 		struct weir_task task;
+		struct weir_door door;
 		uint32_t one;
 	} value;
 	const void *at = NULL;
@@ -213,12 +228,33 @@ static uint64_t sweep(int fd, match_fn *match, uint32_t slot, bool delete)
 
 void kern_slot_forget(struct kern *k, uint32_t slot)
 {
-	cleanup_close int links = k->own ? fcntl(k->links_fd, F_DUPFD_CLOEXEC, 3)
-					 : open_map(strrchr(k->pins, '/') + 1, "weir_links", 0);
+	static const struct {
+		const char *map;
+		match_fn *match;
+	} maps[] = {
+		{ "weir_links", match_links },
+		{ "weir_peers", match_rule },
+		{ "weir_made", match_made },
+		{ "weir_doors", match_door },
+	};
+	const char *build = strrchr(k->pins, '/') + 1;
+	cleanup_close int nets = -1;
 
 	sweep(k->tasks_fd, match_task, slot, true);
-	if (links >= 0)
-		sweep(links, match_links, slot, true);
+	if (k->own) {
+		/* of its own, and it watches no more than files */
+		sweep(k->links_fd, match_links, slot, true);
+		return;
+	}
+	nets = open_map(build, "weir_nets", 0);
+	if (nets >= 0)
+		bpf_map_delete_elem(nets, &slot);
+	for (size_t i = 0; i < ARRAY_SIZE(maps); i++) {
+		cleanup_close int fd = open_map(build, maps[i].map, 0);
+
+		if (fd >= 0)
+			sweep(fd, maps[i].match, slot, true);
+	}
 }
 
 /* The slot's rules and seals go before the slot can be taken again. */

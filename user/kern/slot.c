@@ -35,6 +35,16 @@ static int grow(void *array, size_t count, size_t *cap, size_t size)
 	return 0;
 }
 
+int kern_slot_hold(struct kern_slot *s, int fd)
+{
+	if (grow(&s->pins, s->pin_count, &s->pin_cap, sizeof(int)) < 0) {
+		close(fd);
+		return -ENOMEM;
+	}
+	s->pins[s->pin_count++] = fd;
+	return 0;
+}
+
 static int make_ring(struct kern_slot *s, size_t bytes, struct weir_err *e)
 {
 	s->ring_fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "weir_ring", 0, 0, (uint32_t)bytes, NULL);

@@ -38,6 +38,7 @@
  *     sysv: true                       make System V queues, semaphores, shared memory
  *     posix: true                      make POSIX queues, semaphores, shared memory
  *     terminal: true                   put input into a terminal
+ *     receive: true                    receive sockets that others made
  *   ignore: [nscd, syslog]             services that are refused without a finding; all by default
  *   writeback:
  *     paths: ["src/ **"]               globs (user/base/glob.h; written without the blank)
@@ -257,6 +258,7 @@ struct policy {
 	struct policy_value sysv;
 	struct policy_value posix;
 	struct policy_value terminal;
+	struct policy_value receive;
 	struct policy_value ignore; /* POLICY_IGNORE_*; pos.line 0: all */
 
 	struct policy_texts writeback_paths; /* globs, checked */

@@ -5,6 +5,7 @@
 
 #include "user/base/cleanup.h"
 #include "user/policy/policy.h"
+#include "user/policy/reach.h"
 #include "user/policy/text.h"
 
 struct power_word {
@@ -46,7 +47,7 @@ uint64_t policy_powers(const struct policy *p)
 
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
 		powers |= value_of(p, &keys[i])->value;
-	return powers;
+	return powers | policy_reach_powers(p);
 }
 
 static void add_key(struct buf *b, const struct power_key *key, uint64_t powers)
@@ -70,6 +71,7 @@ int policy_add_powers(struct buf *b, uint64_t powers)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
 		add_key(b, &keys[i], powers);
+	policy_add_reach_powers(b, powers);
 	return b->failed ? -ENOMEM : 0;
 }
 

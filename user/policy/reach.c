@@ -16,6 +16,12 @@
 #define WANT_PORT "a port from 1 to 65535 or a range of them, such as 443 or 8000-8100"
 
 static const struct policy_choice truths[] = { { "true", 1 }, { "false", 0 }, { 0 } };
+static const struct policy_choice sysvs[] = {
+	{ "true", WEIR_POWER(SYSV) },
+	{ "any", WEIR_POWER(SYSV) | WEIR_POWER(SYSV_OUTSIDERS) },
+	{ "false", 0 },
+	{ 0 },
+};
 static const struct policy_choice protocols[] = { { "tcp", WEIR_NET_TCP },
 						  { "udp", WEIR_NET_UDP },
 						  { "any", WEIR_NET_TCP | WEIR_NET_UDP },
@@ -65,9 +71,14 @@ const struct policy_field policy_ipc_fields[] = {
 	  .kind = POLICY_KIND_TEXTS,
 	  .offset = AT(unix_peers),
 	  .want = "a list of sockets, such as [/run/x.sock, \"@name\"]" },
-	TRUTH("sysv", AT(sysv)),
+	{ .key = "sysv",
+	  .kind = POLICY_KIND_VALUE,
+	  .offset = AT(sysv),
+	  .choices = sysvs,
+	  .want = "true, false, or any for those of others as well" },
 	TRUTH("posix", AT(posix)),
 	TRUTH("terminal", AT(terminal)),
+	TRUTH("receive", AT(receive)),
 	{ 0 },
 };
 
@@ -196,4 +207,54 @@ const char *policy_parse_cidr(const char *text, struct weir_netrule *ret_rule)
 	}
 	*ret_rule = r;
 	return NULL;
+}
+
+/* Keys that grant a power by themselves. */
+static const struct {
+	const char *map, *key;
+	size_t offset;
+	uint64_t power;
+} granted[] = {
+	{ "network", "loopback", AT(loopback), WEIR_POWER(LOOPBACK) },
+	{ "network", "raw", AT(raw), WEIR_POWER(RAW) },
+	{ "network", "netlink", AT(netlink), WEIR_POWER(NETLINK) },
+	{ "ipc", "posix", AT(posix), WEIR_POWER(POSIX) },
+	{ "ipc", "terminal", AT(terminal), WEIR_POWER(TERMINAL) },
+	{ "ipc", "receive", AT(receive), WEIR_POWER(RECEIVE) },
+	{ "ipc", "sysv", AT(sysv), WEIR_POWER(SYSV) },
+};
+
+uint64_t policy_reach_powers(const struct policy *p)
+{
+	uint64_t powers = p->sysv.value;
+
+	for (size_t i = 0; i < ARRAY_SIZE(granted); i++) {
+		const struct policy_value *v = (const void *)((const char *)p + granted[i].offset);
+
+		if (v->value)
+			powers |= granted[i].power;
+	}
+	return powers;
+}
+
+int policy_add_reach_powers(struct buf *b, uint64_t powers)
+{
+	const char *map = "";
+
+	for (size_t i = 0; i < ARRAY_SIZE(granted); i++) {
+		if (!(powers & granted[i].power))
+			continue;
+		if (strcmp(map, granted[i].map) != 0)
+			buf_addf(b, "%s%s: {", *map ? "}\n" : "", granted[i].map);
+		else
+			buf_addf(b, ", ");
+		map = granted[i].map;
+		buf_addf(b, "%s: %s", granted[i].key,
+			 powers & WEIR_POWER(SYSV_OUTSIDERS) && granted[i].power == WEIR_POWER(SYSV)
+				 ? "any"
+				 : "true");
+	}
+	if (*map)
+		buf_addf(b, "}\n");
+	return b->failed ? -ENOMEM : 0;
 }

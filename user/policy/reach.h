@@ -20,6 +20,13 @@ int policy_read_ports(struct policy_loader *l, const struct policy_field *f,
  * sockets. Returns: 0, -EINVAL with the place, -ENOMEM. Borrows: p. */
 int policy_check_reach(const struct policy *p, struct weir_err *e);
 
+/* WEIR_POWER_* that network and ipc grant without an address or a name. Borrows: p. */
+uint64_t policy_reach_powers(const struct policy *p);
+
+/* Appends the lines of a policy that grant the powers of network and ipc that are in powers, but
+ * those that only a rule can grant. Returns: as buf_add. */
+int policy_add_reach_powers(struct buf *b, uint64_t powers);
+
 /* Address and mask of a network's text, and WEIR_NET_V4 in use. Borrows: text. Returns: NULL, or
  * what is wrong with it; static. */
 const char *policy_parse_cidr(const char *text, struct weir_netrule *ret_rule);

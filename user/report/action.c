@@ -75,6 +75,14 @@ static const struct {
 	[WEIR_OP_SYSLOG] = { "use the kernel's log", OBJECT_NONE },
 	[WEIR_OP_FANOTIFY] = { "watch a file system", OBJECT_NONE },
 	[WEIR_OP_RAWIO] = { "use the hardware", OBJECT_NONE },
+	[WEIR_OP_CONNECT] = { "connect to", OBJECT_TYPE },
+	[WEIR_OP_BIND] = { "take the address", OBJECT_NONE },
+	[WEIR_OP_LISTEN] = { "wait for connections at", OBJECT_NONE },
+	[WEIR_OP_SOCKET] = { "make a socket", OBJECT_NONE },
+	[WEIR_OP_SEND] = { "send to", OBJECT_TYPE },
+	[WEIR_OP_IPC_CREATE] = { "make a System V object", OBJECT_NONE },
+	[WEIR_OP_IPC_USE] = { "use a System V object", OBJECT_NONE },
+	[WEIR_OP_IPC_SET] = { "change a System V object", OBJECT_NONE },
 };
 
 void text_add_action(struct page *p, const json_t *f, bool size)

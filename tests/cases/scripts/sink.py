@@ -9,12 +9,12 @@ open(lab+'/port','w').write(str(n))
 while True:
     if k=='udp': d=s.recv(4096)
     else:
-        c,_=s.accept(); c.settimeout(2); d=b''
+        c,_=s.accept(); c.settimeout(20); d=b''
         try: d=c.recv(4096)
         except OSError: pass
         if d.startswith(b'WRITE '): open(d.split()[1].decode(),'ab').write(b'by-broker\n')   # a broker that writes files on request
         try:
-            c.send(b'HTTP/1.0 200 OK\r\n\r\nok\n'); c.settimeout(.3)
+            c.send(b'HTTP/1.0 200 OK\r\n\r\nok\n'); c.settimeout(5 if k=='tcp' else .3)
             while True:
                 e=c.recv(4096)
                 if not e: break
