@@ -122,15 +122,29 @@ static int give_up(struct gateledger *g, const struct journal *j, struct weir_er
 			      "the gate was ended before it had published", e);
 }
 
+/* Whether the ledger says already that it was given up: a crash came before the journal went. */
+static int is_aborted(struct gateledger *g, const struct journal *j, struct weir_err *e)
+{
+	cleanup_ledger_entry struct ledger_entry n = { 0 };
+	int err = gateledger_read(g, j->intent + 1, &n, e);
+
+	if (err == -ENOENT)
+		return 0;
+	return err < 0 ? err : n.kind == LEDGER_ABORTED && n.intent == (int64_t)j->intent;
+}
+
 static int complete(const struct repo *r, const struct gate_config *c, struct gateledger *g,
 		    struct journal *j, struct weir_err *e)
 {
 	const struct reflock *branch = &j->refs[JOURNAL_REFS - 1];
 	struct nonce n = { 0 };
 	git_oid now;
-	int err = remote_is_used(c) ? remote_follow(c, r, true, e) : 0;
-	int reaches;
+	int err = is_aborted(g, j, e), reaches;
 
+	if (err == 1)
+		return give_up(g, j, e);
+	if (err == 0 && remote_is_used(c))
+		err = remote_follow(c, r, true, e);
 	if (err == 0)
 		err = read_branch(r, branch, &now, e);
 	if (err < 0)

@@ -115,6 +115,11 @@ n=0 new=0; while restore; n=$((n + 2)); ! strace -f -qq -o /dev/null -e trace=re
 [ $n -gt 6 ]; [ $new -gt 0 ]
 EOT
 
+command -v strace >/dev/null && t "killed while it gives up what the other side refused: given up, and then anew" <<'EOT'
+for n in 11 12 13 14 15; do restore; : >/etc/weir.server/allowed_signers; strace -f -qq -o /dev/null -e trace=renameat,renameat2 -e inject=renameat,renameat2:signal=SIGKILL:when=$n "$GATE" commit --run run -m c >stdout 2>stderr && fail "at $n"; [ "$(tip)" = $BASE ]
+cp saved/weir.server/allowed_signers /etc/weir.server/; commit >stdout 2>stderr || fail "at $n: $(cat stderr)"; same >/dev/null || fail "at $n"; verify >/dev/null || fail "at $n"; done
+EOT
+
 t "hooks and settings of the copy and of the user are not asked; those of the other side are" <<'EOT'
 restore; for h in pre-push reference-transaction pre-receive; do printf '#!/bin/sh\ntouch %s/ran-%s\nexit 1\n' $LAB $h >trusted.git/hooks/$h; chmod +x trusted.git/hooks/$h; done; chmod 777 .; mkdir -p /var/lib/weir-gate; printf '[core]\n\thooksPath = /nonexistent\n' >/var/lib/weir-gate/.gitconfig
 GIT_DIR=/nonexistent GIT_SSH_COMMAND=false GIT_CONFIG_PARAMETERS="'core.hooksPath=/dev/null'" commit >/dev/null; same; [ -z "$(ls ran-* 2>/dev/null)" ]; chmod 755 .
