@@ -54,12 +54,12 @@ static __always_inline bool tells_of_memory(struct dentry *dentry, struct inode 
 
 /* Environment or maps of a collector. 7.2 lets some capabilities read these without a question
  * to ptrace_access_check (which refuses them without a finding, as here: ps looks at everybody). */
-static __always_inline bool is_collectors(struct dentry *dentry, struct inode *inode)
+static __always_inline bool is_collectors(struct dentry *dentry, struct inode *inode, __u32 magic)
 {
 	struct weir_task *entry;
 	__u64 task;
 
-	if (inode->i_sb->s_magic != PROC_MAGIC || !tells_of_memory(dentry, inode))
+	if (magic != PROC_MAGIC || !tells_of_memory(dentry, inode))
 		return false;
 	task = task_of_proc(inode);
 	if (!task)
@@ -69,13 +69,15 @@ static __always_inline bool is_collectors(struct dentry *dentry, struct inode *i
 }
 
 /* Rights that using a file needs; 0 when no decision is to be made. */
-static __always_inline __u32 rights_of_open(struct weir_ask *ask, struct inode *inode, __u32 mode)
+static __always_inline __u32 rights_of_open(struct weir_ask *ask, struct inode *inode, __u32 magic,
+					    __u32 mode)
 {
-	__u32 bits = inode->i_mode, type = bits & S_IFMT, magic = inode->i_sb->s_magic;
+	__u32 bits = inode->i_mode, type = bits & S_IFMT;
+	__u32 rdev = type == S_IFCHR ? inode->i_rdev : 0;
 	__u32 flags = ask->work->note.aux, want = 0;
 
 	/* access mode 3 gives neither, but a descriptor for ioctls */
-	if ((mode & FMODE_PATH) || weir_is_harmless(bits, inode->i_rdev, magic))
+	if ((mode & FMODE_PATH) || weir_is_harmless(bits, rdev, magic))
 		return 0;
 	if ((mode & FMODE_WRITE) || (flags & O_TRUNC))
 		want |= WEIR_RIGHT_WRITE;
@@ -95,13 +97,13 @@ static __always_inline __u32 rights_of_open(struct weir_ask *ask, struct inode *
 
 /* objects: the file. What is known is kept in ask->work, where the verifier doesn't follow it. */
 static __always_inline int judge_file(struct weir_ask *ask, struct weir_objects *objects,
-				      __u32 mode, __u16 hook)
+				      __u32 magic, __u32 mode, __u16 hook)
 {
 	struct dentry *dentry = objects->first;
 	struct inode *inode = objects->inode;
 	struct weir_work *work = ask->work;
 
-	work->want = weir_is_memfd(dentry) ? 0 : rights_of_open(ask, inode, mode);
+	work->want = weir_is_memfd(dentry) ? 0 : rights_of_open(ask, inode, magic, mode);
 	asm volatile("" ::: "memory");
 	if (!work->want) {
 		/* a record all the same if a creation is to be taken back */
@@ -156,15 +158,17 @@ static __always_inline int use_file_as(struct file *file, __u32 mode, __u32 flag
 {
 	struct weir_objects objects = { .first = file->f_path.dentry };
 	struct weir_ask ask;
+	__u32 magic;
 
 	if (!weir_enter(&ask, hook, op, mode & FMODE_WRITE ? objects.first : 0))
 		return ask.deny;
 	objects.inode = file->f_inode;
+	magic = objects.inode->i_sb->s_magic;
 	ask.work->note.aux = flags;
 	if (ask.member) {
 		if (weir_is_overlay_layer(ask.run))
 			return weir_pass(&ask, hook);
-		if (is_collectors(objects.first, objects.inode)) {
+		if (is_collectors(objects.first, objects.inode, magic)) {
 			weir_pass(&ask, hook);
 			return 1;
 		}
@@ -173,7 +177,7 @@ static __always_inline int use_file_as(struct file *file, __u32 mode, __u32 flag
 		if (hook == WEIR_HOOK_FILE_OPEN)
 			weir_settle_open(&ask, objects.first, flags);
 	}
-	return judge_file(&ask, &objects, mode, hook);
+	return judge_file(&ask, &objects, magic, mode, hook);
 }
 
 /* Numbers are read through file as it came: there the processor needs no check. */

@@ -61,7 +61,7 @@ static inline __u32 weir_spread(__u64 number, __u32 bits)
 	return (__u32)((number * 0x9e3779b97f4a7c15ull) >> (64 - bits));
 }
 
-/* Each inode number has a byte in the bloom array. Bits: it may have a rule; it may be a
+/* Each inode address has a byte in the bloom array. Bits: it may have a rule; it may be a
  * directory with a named rule. */
 #define WEIR_BLOOM_RULE 1u
 #define WEIR_BLOOM_NAMED 2u

@@ -43,7 +43,7 @@ struct weir_state {
 	 * what user space deletes stays counted, which only costs a look-up. */
 	__u32 crowd[WEIR_CROWD_SIZE];
 
-	/* WEIR_BLOOM_* by inode number. A clear bit saves the hash look-up; a stale set bit only
+	/* WEIR_BLOOM_* by inode address. A clear bit saves the hash look-up; a stale set bit only
 	 * costs one. */
 	__u8 bloom[WEIR_BLOOM_SIZE];
 

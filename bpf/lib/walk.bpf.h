@@ -40,6 +40,7 @@ struct weir_where {
 	__u32 slot;
 	__u32 dev;
 	__u32 names; /* check control names (mutations) */
+	__u64 inode; /* the one asked about, as a number */
 } __attribute__((aligned(8)));
 
 /* A place below .git: the object, and how many components up .git stands. */
@@ -149,10 +150,14 @@ static __always_inline void weir_note_name(struct weir_where *w, struct dentry *
 	}
 }
 
-/* WEIR_BLOOM_* of an inode; a name that does not exist yet has none. */
-static __always_inline __u32 weir_bloom_of(struct inode *inode)
+/* WEIR_BLOOM_* of an inode; a name that does not exist yet has none. The verifier forbids to
+ * multiply a pointer; what comes back from memory is none. */
+static __always_inline __u32 weir_bloom_of(struct weir_where *w, struct inode *inode)
 {
-	return inode ? weir_state->bloom[weir_spread(inode->i_ino, WEIR_BLOOM_BITS)] : 0;
+	if (!inode)
+		return 0;
+	*(volatile __u64 *)&w->inode = (__u64)inode;
+	return weir_state->bloom[weir_spread(*(volatile __u64 *)&w->inode, WEIR_BLOOM_BITS)];
 }
 
 /* One level: the rule for the name that the walk came from, that name itself, and then the
@@ -164,7 +169,7 @@ static long weir_climb_step(__u32 i, void *arg)
 	struct dentry *d = c->at;
 	struct dentry *parent = d->d_parent;
 	struct inode *inode = d->d_inode;
-	__u32 bloom = weir_bloom_of(inode);
+	__u32 bloom = weir_bloom_of(w, inode);
 
 	if (w->levels) {
 		if ((bloom & WEIR_BLOOM_NAMED) && weir_at_name(w, c->below, inode))
@@ -207,7 +212,7 @@ static long weir_pass_step(__u32 i, void *arg)
 	struct dentry *d = c->at;
 	struct dentry *parent = d->d_parent;
 
-	if (weir_bloom_of(d->d_inode) || d == c->root || parent == d)
+	if (weir_bloom_of(c->where, d->d_inode) || d == c->root || parent == d)
 		return 1;
 	c->where->levels++;
 	c->below = d;

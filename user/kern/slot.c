@@ -172,9 +172,9 @@ int kern_look(struct kern *k, int fd, struct weir_bind *ret_bind)
 	return 0;
 }
 
-static void bloom_set(struct kern *k, uint64_t ino, uint8_t bits)
+static void bloom_set(struct kern *k, const struct weir_objkey *key, uint8_t bits)
 {
-	__atomic_or_fetch(&k->state->bloom[weir_spread(ino, WEIR_BLOOM_BITS)], bits,
+	__atomic_or_fetch(&k->state->bloom[weir_spread(key->inode, WEIR_BLOOM_BITS)], bits,
 			  __ATOMIC_SEQ_CST);
 }
 
@@ -210,7 +210,7 @@ int kern_bind_fd(struct kern_slot *s, int fd, uint32_t slot, const struct weir_r
 	if (copy < 0)
 		return err_errno(e, -errno, "holding an object in place");
 	s->pins[s->pin_count++] = copy;
-	bloom_set(s->kern, bind.ret_key.ino, WEIR_BLOOM_RULE);
+	bloom_set(s->kern, &bind.ret_key, WEIR_BLOOM_RULE);
 	if (bpf_map_update_elem(s->kern->rules_fd, &bind.ret_key, rule, BPF_ANY) < 0)
 		return errno == E2BIG ? err_set(e, -E2BIG, "more than %d rules on this host",
 						WEIR_RULES_MAX)
@@ -258,7 +258,7 @@ int kern_bind_name(struct kern_slot *s, const char *dir, const char *name,
 	if (grow(&s->names, s->name_count, &s->name_cap, sizeof(key)) < 0 ||
 	    grow(&s->pins, s->pin_count, &s->pin_cap, sizeof(int)) < 0)
 		return err_errno(e, -ENOMEM, "binding a name");
-	bloom_set(s->kern, bind.ret_key.ino, WEIR_BLOOM_NAMED);
+	bloom_set(s->kern, &bind.ret_key, WEIR_BLOOM_NAMED);
 	if (bpf_map_update_elem(s->kern->names_fd, &key, rule, BPF_ANY) < 0)
 		return err_errno(e, -errno, "binding the name %s in %s", name, dir);
 	s->names[s->name_count++] = key;
