@@ -68,8 +68,14 @@ static __always_inline void ran_script(struct linux_binprm *bprm)
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(weir_sys_exec, struct task_struct *task, pid_t old_pid, struct linux_binprm *bprm)
 {
-	/* a thread that calls exec becomes its process's first, and as old */
-	if (weir_state->host.runs == 0 || !weir_member())
+	struct weir_task *member;
+
+	if (weir_state->host.runs == 0)
+		return 0;
+	member = weir_member();
+	/* a thread that calls exec becomes its process's first, and as old: so it is known by the
+	 * number that it had */
+	if (!member || member->pid != (__u32)old_pid)
 		return 0;
 	tell_of_program(task, bprm);
 	bprm = WEIR_PLAIN(linux_binprm, bprm);
