@@ -47,7 +47,8 @@ static int read_run(const char *state, const struct rundir *run, json_t **ret_js
 	cleanup_rundir_locks struct rundir_locks locks = { 0 };
 	int err = runs_read(run, ret_json, e);
 
-	if (err != -ENOENT || rundir_locks(state, &locks, e) < 0 || runs_is_active(&locks, run->id))
+	if (err != -ENOENT || faccessat(run->fd, "trace", R_OK, 0) < 0 ||
+	    rundir_locks(state, &locks, e) < 0 || runs_is_active(&locks, run->id))
 		return err;
 	return replay_run(run, ret_json, e);
 }
