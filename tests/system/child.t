@@ -32,6 +32,7 @@ is "$(tr -d ' ' <"$ws/sid")" "$(<"$ws/pid")" 'a session of its own'
 
 # A user.
 chown -R builder: "$ws"
+policy_write "$policy" 'network: {netlink: true}' # su tells the audit system
 weir_run --user builder -- sh -c 'cat /proc/self/status >status; env >env; id >id
 	cat /etc/shadow; su -c true root </dev/null; true'
 is "$status" 0 '--user builder' "$stderr"
