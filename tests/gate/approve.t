@@ -154,7 +154,7 @@ statement; sed -i "s/^until .*/until 2999-01-01T00:00:00Z/" s; must_refuse windo
 statement; sed -i "s/^from .*/from 2020-01-01T00:00:00Z/; s/^until .*/until 2020-01-01T01:00:00Z/" s; must_refuse window 'not valid any more' hand ann
 statement; sed -i "s/^from .*/from 2998-01-01T00:00:00Z/; s/^until .*/until 2998-01-01T01:00:00Z/" s; must_refuse window 'not valid yet' hand ann
 statement; f=$(sed -n 's/^from //p' s); sed -i "s/^until .*/until $f/" s; must_refuse window 'ends before' hand ann
-approve ann --for 5s >/dev/null; sleep 6; must_refuse approvals-missing '1 approver (0 agreed)' commit
+approve ann --for 12s >/dev/null; sleep 13; must_refuse approvals-missing '1 approver (0 agreed)' commit
 review | grep -q 'window: it is not valid any more'; approve ann --for 1h >/dev/null; commit >/dev/null; promoted
 EOT
 
