@@ -146,11 +146,11 @@ static void add_net_warnings(struct buf *b, const struct policy *p, const struct
 	for (size_t i = 0; i < nets->count; i++) {
 		const struct policy_net *net = &nets->items[i];
 		struct weir_netrule rule = { 0 };
+		bool known = policy_parse_cidr(net->cidr.text, &rule) == 0;
+		bool all6 = known && !rule.mask[0];
+		bool all4 = rule.use && rule.mask[1] == 0xffffffff00000000ull;
 
-		if (!policy_parse_cidr(net->cidr.text, &rule) && !rule.mask[0] &&
-		    net->ports.count == 0)
-			add_warning(b, p, net->cidr.pos, net->cidr.text, text);
-		else if (rule.use && rule.mask[1] == 0xffffffff00000000ull && net->ports.count == 0)
+		if ((all6 || all4) && net->ports.count == 0)
 			add_warning(b, p, net->cidr.pos, net->cidr.text, text);
 	}
 }
