@@ -190,3 +190,17 @@ unchanged() {
 	[ -z "$(find "$LAB/trusted.git" -name '*.lock')" ] || fail "lock left"
 	git -C "$LAB/trusted.git" fsck --strict --full >/dev/null 2>&1 || fail "fsck"
 }
+
+# Repository, state and configuration of the gate as they are now, and back to that.
+snapshot_take() {
+	cp -a "$R" "$LAB/good.git"
+	cp -a /var/lib/weir-gate "$LAB/good"
+	cp -a /etc/weir "$LAB/good.etc"
+}
+
+snapshot_restore() {
+	rm -rf "$R" /var/lib/weir-gate /etc/weir
+	cp -a "$LAB/good.git" "$R"
+	cp -a "$LAB/good" /var/lib/weir-gate
+	cp -a "$LAB/good.etc" /etc/weir
+}

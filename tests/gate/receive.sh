@@ -73,14 +73,9 @@ chown -R weir: "$LAB/weirhome"
 promote
 promote
 promote
-cp -a "$R" "$LAB/good.git"
-cp -a /var/lib/weir-gate "$LAB/good"
-cp -a /etc/weir "$LAB/good.etc"
+snapshot_take
 reset() {
-	rm -rf "$R" /var/lib/weir-gate /etc/weir
-	cp -a "$LAB/good.git" "$R"
-	cp -a "$LAB/good" /var/lib/weir-gate
-	cp -a "$LAB/good.etc" /etc/weir
+	snapshot_restore
 	ours
 }
 
