@@ -140,12 +140,12 @@ static __always_inline void note_made(struct file *file, __u32 slot)
 }
 
 /* A queue that inode_create saw this member ask for. */
-static __always_inline void note_queue(struct weir_objects *objects, __u32 slot)
+static __always_inline void note_queue(struct weir_objects *objects, __u32 magic, __u32 slot)
 {
 	struct weir_made name = { .address = (__u64)objects->first, .number = WEIR_MADE_QUEUE };
 	struct weir_made made;
 
-	if (objects->inode->i_sb->s_magic != MQUEUE_MAGIC || !weir_made_by(&name, slot))
+	if (magic != MQUEUE_MAGIC || !weir_made_by(&name, slot))
 		return;
 	bpf_map_delete_elem(&weir_made, &name);
 	weir_made_file(&made, objects->inode);
@@ -173,7 +173,7 @@ static __always_inline int use_file_as(struct file *file, __u32 mode, __u32 flag
 			return 1;
 		}
 		ask.member->trunc_inode = flags & O_TRUNC ? (__u64)objects.inode : 0;
-		note_queue(&objects, ask.member->slot);
+		note_queue(&objects, magic, ask.member->slot);
 		if (hook == WEIR_HOOK_FILE_OPEN)
 			weir_settle_open(&ask, objects.first, flags);
 	}

@@ -63,7 +63,8 @@ static __always_inline struct weir_desk *weir_desk(void)
 
 static __always_inline void weir_begin(struct weir_ask *ask, void *work, __u16 hook, __u16 op)
 {
-	ask->work = work;
+	/* in words, not in the halves of one that the compiler believes it can rely on */
+	ask->work = __builtin_assume_aligned(work, 8);
 	__builtin_memset(ask->work, 0, sizeof(*ask->work));
 	ask->work->note.hook = hook;
 	ask->work->note.op = op;

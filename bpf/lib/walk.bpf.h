@@ -150,14 +150,18 @@ static __always_inline void weir_note_name(struct weir_where *w, struct dentry *
 	}
 }
 
-/* WEIR_BLOOM_* of an inode; a name that does not exist yet has none. The verifier forbids to
- * multiply a pointer; what comes back from memory is none. */
-static __always_inline __u32 weir_bloom_of(struct weir_where *w, struct inode *inode)
+/* WEIR_BLOOM_* of an address. The verifier forbids to multiply a pointer; what comes back from
+ * memory is none. */
+static __always_inline __u32 weir_bloom_at(struct weir_where *w, struct inode *inode)
 {
-	if (!inode)
-		return 0;
 	*(volatile __u64 *)&w->inode = (__u64)inode;
 	return weir_state->bloom[weir_spread(*(volatile __u64 *)&w->inode, WEIR_BLOOM_BITS)];
+}
+
+/* WEIR_BLOOM_* of an inode; a name that does not exist yet has none. */
+static __always_inline __u32 weir_bloom_of(struct weir_where *w, struct inode *inode)
+{
+	return inode ? weir_bloom_at(w, inode) : 0;
 }
 
 /* One level: the rule for the name that the walk came from, that name itself, and then the
@@ -205,19 +209,34 @@ static __always_inline void weir_look_git(struct weir_where *w, struct dentry *d
 		w->flags |= WHERE_ABOVE;
 }
 
-/* A level where nothing can apply; ends where the walk has to look closer. */
+/* Levels of one step: what a call costs is shared by them. Divides WEIR_DEPTH_MAX. */
+#define PASS_LEVELS 4
+_Static_assert(WEIR_DEPTH_MAX % PASS_LEVELS == 0, "passing ends where climbing ends");
+
+/* Levels where nothing can apply; ends where the walk has to look closer: at a rule, maybe, or at
+ * the top, which is its own parent. A name without an object counts as whatever has hash 0. */
 static long weir_pass_step(__u32 i, void *arg)
 {
 	struct weir_climb *c = arg;
-	struct dentry *d = c->at;
-	struct dentry *parent = d->d_parent;
+	struct dentry *d = c->at, *below = c->below;
+	__u32 passed;
+	long end = 0;
 
-	if (weir_bloom_of(c->where, d->d_inode) || d == c->root || parent == d)
-		return 1;
-	c->where->levels++;
-	c->below = d;
-	c->at = parent;
-	return 0;
+#pragma unroll
+	for (passed = 0; passed < PASS_LEVELS; passed++) {
+		struct dentry *parent = d->d_parent;
+
+		if (weir_bloom_at(c->where, d->d_inode) || parent == d) {
+			end = 1;
+			break;
+		}
+		below = d;
+		d = parent;
+	}
+	c->where->levels += passed;
+	c->below = below;
+	c->at = d;
+	return end;
 }
 
 /*
@@ -240,7 +259,7 @@ static __always_inline void weir_walk(struct weir_where *w, struct dentry *dentr
 	w->dev = sb->s_dev;
 	w->names = names;
 	if (!names)
-		bpf_loop(WEIR_DEPTH_MAX, weir_pass_step, &c, 0);
+		bpf_loop(WEIR_DEPTH_MAX / PASS_LEVELS, weir_pass_step, &c, 0);
 	bpf_loop(WEIR_DEPTH_MAX, weir_climb_step, &c, 0);
 	if (w->levels >= WEIR_DEPTH_MAX)
 		w->flags |= WHERE_TOO_DEEP;
