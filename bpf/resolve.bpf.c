@@ -496,13 +496,13 @@ __noinline __u32 weir_fake(struct weir_frame *f)
 	*(__u64 *)FAKE(f, d_sb) = (__u64)BPF_CORE_READ(dir, d_sb);
 	*(__u64 *)FAKE(f, d_name.name) = (__u64)f->spot.name;
 	*(__u32 *)FAKE(f, d_name.len) = f->spot.len;
-	if (bpf_core_field_exists(((struct dentry___shortname *)0)->d_shortname))
+	if (bpf_core_field_exists(((struct dentry___weir *)0)->d_shortname))
 		*(char *)((char *)f->spot.fake +
-			  bpf_core_field_offset(struct dentry___shortname, d_shortname)) =
+			  bpf_core_field_offset(struct dentry___weir, d_shortname)) =
 			(char)f->spot.name[0];
 	else
 		*(char *)((char *)f->spot.fake +
-			  bpf_core_field_offset(struct dentry___iname, d_iname)) =
+			  bpf_core_field_offset(struct dentry___weir, d_iname)) =
 			(char)f->spot.name[0];
 	return 0;
 }

@@ -5,6 +5,7 @@
 #ifndef WEIR_LIB_COMPAT_H
 #define WEIR_LIB_COMPAT_H
 
+#include "bpf/abi/casts.h"
 #include "bpf/lib/maps.bpf.h"
 
 #define EPERM 1
@@ -64,45 +65,34 @@
 #define HUGETLBFS_MAGIC 0x958458f6
 #define BTRFS_MAGIC 0x9123683e
 
-/* dentry.d_iname became d_shortname.string in 6.14 (58cf9c383c5c); both hold short names. */
-struct dentry___iname {
-	unsigned char d_iname[32];
-} __attribute__((preserve_access_index));
-union shortname_store___new {
+/* Fields that have had several shapes, as one type: each type that is named costs a search.
+ * dentry.d_iname became d_shortname.string in 6.14 (58cf9c383c5c); both hold short names. */
+union shortname_store___weir {
 	unsigned char string[40];
 } __attribute__((preserve_access_index));
-struct dentry___shortname {
-	union shortname_store___new d_shortname;
+struct dentry___weir {
+	unsigned char d_iname[32];
+	union shortname_store___weir d_shortname;
 } __attribute__((preserve_access_index));
 
-/* The change time of an inode has had three shapes (6.6: 12cd44023651, 6.11: 3aa63a569c64). */
-struct inode___ctime_6_1 {
+/* The change time of an inode (6.6: 12cd44023651, 6.11: 3aa63a569c64). */
+struct inode___weir {
 	struct timespec64 i_ctime;
-} __attribute__((preserve_access_index));
-struct inode___ctime_6_6 {
 	struct timespec64 __i_ctime;
-} __attribute__((preserve_access_index));
-struct inode___ctime_6_11 {
 	time64_t i_ctime_sec;
 	__u32 i_ctime_nsec;
 } __attribute__((preserve_access_index));
 
 static __always_inline __u64 weir_ctime(struct inode *inode)
 {
-	if (bpf_core_field_exists(((struct inode___ctime_6_11 *)0)->i_ctime_sec)) {
-		struct inode___ctime_6_11 *in = (void *)inode;
+	struct inode___weir *in = (void *)inode;
 
+	if (bpf_core_field_exists(in->i_ctime_sec))
 		return BPF_CORE_READ(in, i_ctime_sec) * 1000000000ull +
 		       BPF_CORE_READ(in, i_ctime_nsec);
-	}
-	if (bpf_core_field_exists(((struct inode___ctime_6_6 *)0)->__i_ctime)) {
-		struct inode___ctime_6_6 *in = (void *)inode;
-
+	if (bpf_core_field_exists(in->__i_ctime))
 		return BPF_CORE_READ(in, __i_ctime.tv_sec) * 1000000000ull +
 		       BPF_CORE_READ(in, __i_ctime.tv_nsec);
-	}
-	struct inode___ctime_6_1 *in = (void *)inode;
-
 	return BPF_CORE_READ(in, i_ctime.tv_sec) * 1000000000ull +
 	       BPF_CORE_READ(in, i_ctime.tv_nsec);
 }
@@ -110,6 +100,8 @@ static __always_inline __u64 weir_ctime(struct inode *inode)
 /* 6.2 and later trust some pointers more than others, and search all of the kernel's types for
  * each field that is read through a trusted one: 2 million instructions a time before 6.19.
  * Nothing here needs the trust, so arguments of hooks are taken as what 6.1 knew. */
+const volatile __u32 weir_casts[WEIR_CAST_COUNT] = {};
+
 #ifdef WEIR_STUBS
 extern void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __ksym;
 
@@ -130,8 +122,7 @@ static __always_inline void *weir_plain(const void *object, __u32 type)
 	return (void *)object;
 }
 #endif
-#define WEIR_PLAIN(type, object) \
-	((struct type *)weir_plain(object, bpf_core_type_id_kernel(struct type)))
+#define WEIR_PLAIN(type, object) ((struct type *)weir_plain(object, weir_casts[WEIR_CAST_##type]))
 
 /* A memfd: on a tmpfs or hugetlbfs that is mounted nowhere, below no directory. */
 static __always_inline bool weir_is_memfd(struct dentry *dentry)
@@ -145,9 +136,9 @@ static __always_inline bool weir_is_memfd(struct dentry *dentry)
 /* First byte of a short name. For a name of 32 bytes or more it may be anything. */
 static __always_inline unsigned char weir_first_byte(struct dentry *dentry)
 {
-	if (bpf_core_field_exists(((struct dentry___shortname *)0)->d_shortname))
-		return ((struct dentry___shortname *)dentry)->d_shortname.string[0];
-	return ((struct dentry___iname *)dentry)->d_iname[0];
+	struct dentry___weir *d = (void *)dentry;
+
+	return bpf_core_field_exists(d->d_shortname) ? d->d_shortname.string[0] : d->d_iname[0];
 }
 
 /* fs/overlayfs is a module on Debian; its type is found in the module's BTF. */

@@ -25,6 +25,7 @@
 #include "user/kern/objects.h"
 #include "user/kern/own.h"
 #include "user/kern/pins.h"
+#include "user/kern/types.h"
 
 #define BPF_FS_MAGIC_NUMBER 0xcafe4a11
 
@@ -259,23 +260,20 @@ static int attach_objects(struct bpf_object *programs, struct kern *k, struct we
 
 static int load_new(struct kern *k, const char *without, struct weir_err *e)
 {
-	struct btf *btf = btf__load_vmlinux_btf();
+	cleanup_with(types_close) struct btf *btf = NULL;
 	struct kernel_has has = { 0 };
 	struct choice choice = { k, &has, without };
 	struct objects_plan plan = { .choose = choose_programs,
 				     .place = place_of_program,
 				     .arg = &choice };
 	struct bpf_object *programs;
-	int err;
+	int err = types_open(&btf, e);
 
-	if (!btf)
-		return err_set(
-			e, -ENOENT,
-			"this kernel has no BTF (/sys/kernel/btf/vmlinux): use a kernel built "
-			"with CONFIG_DEBUG_INFO_BTF");
+	if (err < 0)
+		return err;
 	for (__u32 id = 1; id < btf__type_cnt(btf); id++)
 		look_at_type(btf, id, &has);
-	btf__free(btf);
+	plan.kernel = btf;
 	plan.can_split = has.cast;
 	err = objects_load(&plan, &programs, e);
 	if (err < 0)

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "objects_digest.h"
@@ -14,6 +15,7 @@
 #include "weir.skel.h"
 
 #include "user/base/cleanup.h"
+#include "user/kern/types.h"
 
 /* Functions of one program: its own, and those that it calls. */
 #define FUNCTIONS_MAX 64
@@ -131,18 +133,49 @@ static void handlers_remove(const int *ids)
 			libbpf_unregister_prog_handler(ids[i]);
 }
 
-/* The name is what libbpf calls the map of variables by. */
-static int load(struct loading *loading, const void *bytes, size_t size)
+/* Makes the map of variables, which begin as zeros. If libbpf makes it, it writes all the zeros. */
+static int make_memory(const struct bpf_object *programs)
 {
-	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "weir");
-	struct bpf_object *programs = bpf_object__open_mem(bytes, size, &opts);
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
+	struct bpf_map *map = bpf_object__find_map_by_name(programs, ".bss");
+	cleanup_close int fd = -1;
+
+	if (!map)
+		return -ENOENT;
+	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "weir.bss", sizeof(__u32), bpf_map__value_size(map),
+			    1, &opts);
+	if (fd < 0)
+		return fd;
+	/* it takes a descriptor of its own */
+	return bpf_map__reuse_fd(map, fd);
+}
+
+/* The name is what libbpf calls the map of variables by. */
+static int load(struct loading *loading, const void *bytes, size_t size, struct weir_err *e)
+{
+	cleanup_close int types = memfd_create("weir-types", MFD_CLOEXEC);
+	char path[64];
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "weir", .btf_custom_path = path);
+	struct bpf_object *programs;
 	int err;
 
+	if (types < 0)
+		return err_errno(e, -errno, "types for the programs");
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", types);
+	programs = bpf_object__open_mem(bytes, size, &opts);
 	if (!programs)
-		return -errno;
+		return err_errno(e, -errno, "opening the programs");
 	loading->programs = programs;
 	loading->plan->choose(programs, loading->plan->arg);
-	err = bpf_object__load(programs);
+	err = types_pick(loading->plan->kernel, programs, types, e);
+	if (err == 0) {
+		err = make_memory(programs);
+		if (err == 0)
+			err = bpf_object__load(programs);
+		if (err < 0)
+			err_errno(e, err,
+				  "the kernel refused the programs (WEIR_DEBUG=1 shows its log)");
+	}
 	if (err < 0)
 		bpf_object__close(programs);
 	return err;
@@ -152,42 +185,38 @@ int objects_load(const struct objects_plan *plan, struct bpf_object **ret_progra
 		 struct weir_err *e)
 {
 	struct loading loading = { .plan = plan };
+	struct weir_err split = { 0 };
 	int ids[ARRAY_SIZE(handlers)], err = handlers_add(&loading, ids);
 	const void *bytes;
 	size_t size;
 
 	if (err == 0 && plan->can_split) {
 		bytes = split_bpf__elf_bytes(&size);
-		err = load(&loading, bytes, size);
+		err = load(&loading, bytes, size, &split);
 	}
 	if (err < 0 || !plan->can_split) {
 		bytes = weir_bpf__elf_bytes(&size);
-		err = load(&loading, bytes, size);
+		err = load(&loading, bytes, size, e);
 	}
 	handlers_remove(ids);
-	if (err < 0)
-		return err_errno(e, err,
-				 "the kernel refused the programs (WEIR_DEBUG=1 shows its log)");
-	*ret_programs = loading.programs;
-	return 0;
+	if (err == 0)
+		*ret_programs = loading.programs;
+	return err;
 }
 
-int objects_load_syscalls(void (*choose)(struct bpf_object *programs, void *arg), void *arg,
-			  struct bpf_object **ret_programs, struct weir_err *e)
+int objects_load_syscalls(const struct objects_plan *plan, struct bpf_object **ret_programs,
+			  struct weir_err *e)
 {
-	const struct objects_plan plan = { .choose = choose, .arg = arg };
-	struct loading loading = { .plan = &plan };
+	struct loading loading = { .plan = plan };
 	const void *bytes;
 	size_t size;
 	int err;
 
 	bytes = sys_bpf__elf_bytes(&size);
-	err = load(&loading, bytes, size);
-	if (err < 0)
-		return err_errno(e, err,
-				 "the kernel refused the programs (WEIR_DEBUG=1 shows its log)");
-	*ret_programs = loading.programs;
-	return 0;
+	err = load(&loading, bytes, size, e);
+	if (err == 0)
+		*ret_programs = loading.programs;
+	return err;
 }
 
 static int join(const struct bpf_program *step, const struct bpf_program *prog, __u32 function,

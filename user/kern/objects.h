@@ -17,6 +17,7 @@
 
 /* What the caller knows of the kernel. */
 struct objects_plan {
+	struct btf *kernel; /* the types of the kernel that runs */
 	bool can_split;
 	/* Says which of the programs are to be loaded. Borrows: programs. */
 	void (*choose)(struct bpf_object *programs, void *arg);
@@ -33,10 +34,10 @@ const char *objects_digest(void);
 int objects_load(const struct objects_plan *plan, struct bpf_object **ret_programs,
 		 struct weir_err *e);
 
-/* Loads the programs of source "syscall" (user/kern/own.h) that choose sets to be loaded; kernels
- * from 6.2. Gives and returns: likewise. */
-int objects_load_syscalls(void (*choose)(struct bpf_object *programs, void *arg), void *arg,
-			  struct bpf_object **ret_programs, struct weir_err *e);
+/* Loads the programs of source "syscall" (user/kern/own.h), of which plan needs no more than kernel,
+ * choose and arg; kernels from 6.2. Gives, returns and borrows: likewise. */
+int objects_load_syscalls(const struct objects_plan *plan, struct bpf_object **ret_programs,
+			  struct weir_err *e);
 
 /* Is a program a step of others? Steps have no hook. */
 bool objects_is_step(const struct bpf_program *prog);

@@ -15,6 +15,7 @@
 #include "user/kern/dcache.h"
 #include "user/kern/objects.h"
 #include "user/kern/syscalls.h"
+#include "user/kern/types.h"
 
 #define LINKS_MAX 8
 
@@ -147,6 +148,8 @@ static void fill_coverage(struct kern *k, const char *without)
 int own_load(struct kern *k, const char *without, struct bpf_object **ret_programs,
 	     struct weir_err *e)
 {
+	cleanup_with(types_close) struct btf *kernel = NULL;
+	struct objects_plan plan = { .choose = choose, .arg = (void *)without };
 	struct bpf_object *obj;
 	int err;
 
@@ -154,7 +157,11 @@ int own_load(struct kern *k, const char *without, struct bpf_object **ret_progra
 	if (!k->own)
 		return err_errno(e, -ENOMEM, "kernel side");
 	k->own->handlers_fd = -1;
-	err = objects_load_syscalls(choose, (void *)without, &obj, e);
+	err = types_open(&kernel, e);
+	if (err < 0)
+		return err;
+	plan.kernel = kernel;
+	err = objects_load_syscalls(&plan, &obj, e);
 	if (err < 0)
 		return err;
 	err = syscalls_fill(bpf_object__find_map_fd_by_name(obj, "weir_calls"), without, e);
