@@ -127,6 +127,15 @@ static void diagnose(struct diagnosis *d)
 	if (d->enforce || !d->probe.observe)
 		return;
 	better = d->why;
+	if (d->probe.source == KERN_SOURCE_FMOD_RET) {
+		d->observe = try_source(d, KERN_SOURCE_FMOD_RET);
+		d->enforce = d->observe && !d->probe.preemptible;
+		if (d->observe) {
+			d->why = better;
+			return;
+		}
+		better = d->why;
+	}
 	d->observe = try_source(d, KERN_SOURCE_SYSCALL);
 	if (d->observe)
 		d->why = better;
@@ -225,6 +234,10 @@ static const char *what_source(const struct diagnosis *d)
 		return "none";
 	if (d->kern->source == KERN_SOURCE_LSM)
 		return "lsm: before each operation, by BPF LSM programs";
+	if (d->kern->source == KERN_SOURCE_FMOD_RET)
+		return d->enforce ? "fmod_ret: before each operation, as bpf is not in lsm="
+				  : "fmod_ret: before each operation, but this kernel is "
+				    "preemptible: nothing is sure to be stopped";
 	return "syscall: system calls are looked at when they have ended; nothing is refused";
 }
 

@@ -44,10 +44,30 @@ static int check_limits(const struct session *s, const struct kern_probe *probe,
 	return 0;
 }
 
+/* Where a program can be preempted, others slip past it: it judges, but stops nobody. */
+static int check_fmod(const struct session *s, struct weir_err *e)
+{
+	struct kern_probe probe;
+
+	kern_probe(&probe);
+	if (s->mode != WEIR_MODE_ENFORCE || !probe.preemptible)
+		return 0;
+	e->exit_code = CLI_FAILED;
+	return err_set(
+		e, -EOPNOTSUPP,
+		"cannot enforce here by fmod_ret, since the kernel is preemptible (%s): boot "
+		"with preempt=none, or with bpf in lsm=, or judge only with --observe",
+		*probe.preempt ? probe.preempt
+			       : "unknown: mount -t debugfs debugfs "
+				 "/sys/kernel/debug tells");
+}
+
 int session_source(struct session *s, struct weir_err *e)
 {
 	struct kern_probe probe;
 
+	if (s->opt->source == KERN_SOURCE_FMOD_RET)
+		return check_fmod(s, e);
 	if (s->opt->source != KERN_SOURCE_SYSCALL)
 		return 0;
 	kern_probe(&probe);

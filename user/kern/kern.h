@@ -54,6 +54,7 @@ struct kern {
 	int bind_fd, adopt_fd;
 	struct weir_state *state; /* shared with the programs */
 	struct kern_hook hooks[WEIR_HOOK_COUNT];
+	uint64_t misses;      /* of source FMOD_RET: times that programs had been skipped before */
 	struct kern_own *own; /* what is not pinned but goes with the collector, or NULL */
 };
 
@@ -213,10 +214,12 @@ struct kern_probe {
 	char missing[256];	 /* one line: what is missing and what to do; "" if nothing */
 	bool observe;		 /* at least source SYSCALL can be had */
 	char blind[256];	 /* likewise for that */
+	bool preemptible;	 /* or it can\'t be told: source FMOD_RET can be slipped past */
 	enum kern_source source; /* the best one, as far as looking tells; MISSING: none */
 };
 
-/* Looks at the host without loading anything. Always succeeds. */
+/* Looks at the host. Only where the best source is missing, and all else is there, one program is
+ * loaded, to see whether fmod_ret is to be had. Always succeeds. */
 void kern_probe(struct kern_probe *ret_probe);
 
 #endif

@@ -21,6 +21,7 @@
 #include "user/event/names.h"
 #include "user/event/verdict.h"
 #include "user/kern/control.h"
+#include "user/kern/fmod.h"
 #include "user/kern/kern.h"
 #include "user/kern/objects.h"
 #include "user/kern/own.h"
@@ -78,6 +79,7 @@ struct kernel_has {
 	struct {
 		__u32 id;	   /* of the LSM hook's function, or of the tracepoint; 0: none */
 		unsigned int args; /* of the function */
+		bool silent;	   /* it answers nothing */
 	} hooks[WEIR_HOOK_COUNT];
 	bool cast;
 };
@@ -89,26 +91,33 @@ struct choice {
 	const char *without;
 };
 
-static void look_at_type(const struct btf *btf, __u32 id, struct kernel_has *has)
+static void look_at_type(const struct btf *btf, __u32 id, enum kern_source source,
+			 struct kernel_has *has)
 {
 	const struct btf_type *t = btf__type_by_id(btf, id);
-	const char *name, *prefix = btf_is_func(t) ? "bpf_lsm_" : "btf_trace_";
+	const char *function = source == KERN_SOURCE_FMOD_RET ? FMOD_PREFIX : "bpf_lsm_";
+	const char *name, *prefix = btf_is_func(t) ? function : "btf_trace_";
 
 	if (!btf_is_func(t) && !btf_is_typedef(t))
 		return;
 	name = btf__name_by_offset(btf, t->name_off);
-	if (name[0] != 'b')
+	if (name[0] != 'b' && name[0] != function[0])
 		return;
 	if (btf_is_func(t) && strcmp(name, "bpf_rdonly_cast") == 0)
 		has->cast = true;
 	if (strncmp(name, prefix, strlen(prefix)) != 0)
 		return;
 	for (unsigned int i = 0; i < WEIR_HOOK_COUNT; i++) {
-		if (strcmp(names_hook(i), name + strlen(prefix)) != 0)
+		const struct btf_type *proto =
+			btf_is_func(t) ? btf__type_by_id(btf, t->type) : NULL;
+
+		if (strcmp(fmod_name(i, source), name + strlen(prefix)) != 0)
 			continue;
 		has->hooks[i].id = id;
-		if (btf_is_func(t))
-			has->hooks[i].args = btf_vlen(btf__type_by_id(btf, t->type));
+		if (proto) {
+			has->hooks[i].args = btf_vlen(proto);
+			has->hooks[i].silent = proto->type == 0;
+		}
 	}
 }
 
@@ -147,9 +156,10 @@ static void choose_programs(struct bpf_object *programs, void *arg)
 	bpf_object__for_each_program(prog, programs)
 	{
 		int hook = hook_of_program(prog);
+		bool is_lsm = strncmp(bpf_program__section_name(prog), "lsm/", 4) == 0;
 		bool fits = true;
 
-		if (hook >= 0 && strncmp(bpf_program__section_name(prog), "lsm/", 4) == 0) {
+		if (hook >= 0 && is_lsm) {
 			fits = program_fits(prog, c->has->hooks[hook].args);
 			if (!c->has->hooks[hook].args && verdict_hook_optional((unsigned int)hook))
 				c->kern->hooks[hook].source = KERN_SOURCE_ABSENT;
@@ -158,6 +168,10 @@ static void choose_programs(struct bpf_object *programs, void *arg)
 		    strcmp(names_hook((unsigned int)hook), c->without) == 0)
 			fits = false;
 		bpf_program__set_autoload(prog, fits);
+		/* nothing to change where nothing is returned */
+		if (fits && is_lsm && c->kern->source == KERN_SOURCE_FMOD_RET &&
+		    c->has->hooks[hook].silent)
+			bpf_program__set_expected_attach_type(prog, BPF_TRACE_FENTRY);
 	}
 }
 
@@ -272,9 +286,10 @@ static int load_new(struct kern *k, const char *without, struct weir_err *e)
 	if (err < 0)
 		return err;
 	for (__u32 id = 1; id < btf__type_cnt(btf); id++)
-		look_at_type(btf, id, &has);
+		look_at_type(btf, id, k->source, &has);
 	plan.kernel = btf;
-	plan.can_split = has.cast;
+	plan.fmod = k->source == KERN_SOURCE_FMOD_RET;
+	plan.can_split = has.cast && !plan.fmod;
 	err = objects_load(&plan, &programs, e);
 	if (err < 0)
 		return err;
@@ -330,6 +345,8 @@ static int load_locked(struct kern *k, const char *without, struct weir_err *e)
 	}
 	pins_coverage(k);
 	pins_recall(k);
+	if (err == 0 && k->source == KERN_SOURCE_FMOD_RET)
+		err = fmod_misses(k, &k->misses, e);
 	return err;
 }
 
@@ -394,7 +411,15 @@ int kern_open(enum kern_source source, const char *without, struct kern **ret_ke
 
 int kern_check(const struct kern *k, struct weir_err *e)
 {
-	return k->own ? own_check(k->own, e) : pins_check(k, e);
+	uint64_t misses = k->misses;
+	int err = k->own ? own_check(k->own, e) : pins_check(k, e);
+
+	if (err == 0 && k->source == KERN_SOURCE_FMOD_RET)
+		err = fmod_misses(k, &misses, e);
+	if (err == 0 && misses != k->misses)
+		err = err_set(e, -EIO, "programs were skipped %llu times (source fmod_ret)",
+			      (unsigned long long)(misses - k->misses));
+	return err;
 }
 
 void kern_close(struct kern *k)

@@ -118,8 +118,11 @@ static int handlers_add(struct loading *loading, int *ids)
 		LIBBPF_OPTS(libbpf_prog_handler_opts, opts, .cookie = (long)loading,
 			    .prog_prepare_load_fn = handlers[i].prepare);
 
-		ids[i] = libbpf_register_prog_handler(handlers[i].section, handlers[i].type,
-						      handlers[i].attach, &opts);
+		bool fmod = loading->plan->fmod && handlers[i].type == BPF_PROG_TYPE_LSM;
+
+		ids[i] = libbpf_register_prog_handler(
+			handlers[i].section, fmod ? BPF_PROG_TYPE_TRACING : handlers[i].type,
+			fmod ? BPF_MODIFY_RETURN : handlers[i].attach, &opts);
 		if (ids[i] < 0)
 			err = ids[i];
 	}

@@ -19,6 +19,7 @@
 struct objects_plan {
 	struct btf *kernel; /* the types of the kernel that runs */
 	bool can_split;
+	bool fmod; /* LSM programs go in front of security_* functions (user/kern/fmod.h) */
 	/* Says which of the programs are to be loaded. Borrows: programs. */
 	void (*choose)(struct bpf_object *programs, void *arg);
 	/* Id in the kernel's BTF of what a program is attached to. Borrows: prog. */

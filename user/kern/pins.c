@@ -142,7 +142,7 @@ void pins_coverage(struct kern *k)
 			 i == WEIR_HOOK_PROCESS_EXIT)
 			k->hooks[i].source = KERN_SOURCE_TRACING;
 		else
-			k->hooks[i].source = KERN_SOURCE_LSM;
+			k->hooks[i].source = k->source;
 	}
 }
 

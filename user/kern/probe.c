@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "user/base/cleanup.h"
+#include "user/kern/fmod.h"
 #include "user/kern/kern.h"
 
 #define BPF_FS_MAGIC_NUMBER 0xcafe4a11
@@ -136,8 +137,12 @@ void kern_probe(struct kern_probe *ret_probe)
 	bracketed(line, p->preempt, sizeof(p->preempt));
 	find_missing(p);
 	find_blind(p);
+	p->preemptible = strcmp(p->preempt, "none") != 0 && strcmp(p->preempt, "voluntary") != 0;
 	if (p->enforce)
 		p->source = KERN_SOURCE_LSM;
+	else if (p->observe && !p->lsm_bpf && p->bpffs && p->cgroup2 && p->ftrace_enabled &&
+		 fmod_loads())
+		p->source = KERN_SOURCE_FMOD_RET;
 	else if (p->observe)
 		p->source = KERN_SOURCE_SYSCALL;
 }
