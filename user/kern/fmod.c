@@ -19,6 +19,9 @@ const char *fmod_name(unsigned int hook, enum kern_source source)
 	} others[] = {
 		{ WEIR_HOOK_BPRM_CHECK, "bprm_check" },
 		{ WEIR_HOOK_INODE_FREE, "inode_free" },
+		{ WEIR_HOOK_SHM_ALLOC, "shm_alloc" },
+		{ WEIR_HOOK_MSG_QUEUE_ALLOC, "msg_queue_alloc" },
+		{ WEIR_HOOK_SEM_ALLOC, "sem_alloc" },
 	};
 
 	for (size_t i = 0; source == KERN_SOURCE_FMOD_RET && i < ARRAY_SIZE(others); i++)
