@@ -16,7 +16,7 @@ enum weir_cast {
 #define WEIR_CAST_ID(name) WEIR_CAST_##name,
 	WEIR_CASTS(WEIR_CAST_ID)
 #undef WEIR_CAST_ID
-		WEIR_CAST_COUNT
+	WEIR_CAST_COUNT
 };
 
 #endif
