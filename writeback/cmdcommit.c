@@ -25,10 +25,12 @@
 #include "writeback/publish.h"
 #include "writeback/reader.h"
 #include "writeback/reason.h"
+#include "writeback/record.h"
 #include "writeback/remote.h"
 #include "writeback/report.h"
 
 #define RESULT_MAX ((size_t)256 << 20)
+#define KEY_PROMOTION 0x100
 
 static const char *const file_names[RUN_FILES] = {
 	[RUN_STATEMENT] = "statement.json",
@@ -45,6 +47,7 @@ struct args {
 	const char *workspace;
 	const char *message;
 	const char *author;
+	const char *promotion; /* only this one */
 	bool json;
 	/* opened by root */
 	int run_dir;
@@ -75,17 +78,68 @@ static int peek(const struct args *a, struct statement *ret_statement)
 	return 0;
 }
 
-/* A run that was promoted already is no failure. Returns: 1 when it was, 0 when not. */
-static int was_promoted(const struct repo *r, const struct statement *s)
+/* The digest that a promoted commit's record has. Returns: 0 or a negative errno with e. */
+static int promoted_digest(const struct repo *r, const git_oid *commit, char ret_hex[DIGEST_HEX],
+			   struct weir_err *e)
+{
+	unsigned char hash[DIGEST_SIZE];
+	cleanup_buf struct buf text = { 0 };
+	int err = record_read_file(r, commit, "promotion", &text, e);
+
+	if (err == 0)
+		err = digest_bytes(buf_str(&text), text.len, hash);
+	if (err == 0)
+		digest_hex(hash, sizeof(hash), ret_hex);
+	return err;
+}
+
+/* That a nonce was used is no word about now: the branch must still reach what was promoted, and
+ * its record must be of the promotion that is meant. */
+static int check_promoted(const struct repo *r, const struct args *a, const struct nonce *n,
+			  char ret_hex[DIGEST_HEX], struct weir_err *e)
+{
+	git_oid commit, tip;
+	int err = git_oid_fromstr(&commit, n->promoted) < 0 ? -EBADMSG : 0;
+
+	if (err == 0)
+		err = repo_read_ref(r, n->ref, &tip, e);
+	if (err == 0)
+		err = repo_reaches(r, &tip, &commit, e);
+	if (err == 0)
+		return refuse(e, REASON_AUDIT, "promoted as %s, which %s does not reach any more",
+			      n->promoted, n->ref);
+	if (err > 0)
+		err = promoted_digest(r, &commit, ret_hex, e);
+	if (err < 0)
+		return e->text[0] ? err : err_errno(e, err, "the record of %s", n->promoted);
+	if (a->promotion && strcmp(a->promotion, ret_hex) != 0)
+		return refuse(e, REASON_VOID, "promoted as %s was sha256:%s", n->promoted, ret_hex);
+	return 0;
+}
+
+/* A run that was promoted already is no failure. Returns: 1 when it was, 0 when not, or a negative
+ * errno with e. */
+static int was_promoted(const struct repo *r, const struct args *a, const struct statement *s,
+			struct weir_err *e)
 {
 	cleanup_nonce struct nonce n = { 0 };
 	struct weir_err none = { 0 };
+	char hex[DIGEST_HEX] = "";
+	int err;
 
 	if (!s->nonce || nonce_load(s->nonce, &n, &none) < 0 || !n.used ||
 	    strcmp(n.statement, s->sha256) != 0)
 		return 0;
 	pending_drop(r, n.id); /* left by a crash */
-	printf("already promoted as %s, nothing changed\n", n.promoted);
+	err = check_promoted(r, a, &n, hex, e);
+	if (err < 0)
+		return err;
+	if (a->json)
+		printf("{\"already\":true,\"commit\":\"%s\",\"promotion\":\"%s\","
+		       "\"schema\":\"weir.promotion/1\"}\n",
+		       n.promoted, hex);
+	else
+		printf("already promoted as %s, nothing changed\n", n.promoted);
 	return 1;
 }
 
@@ -111,6 +165,9 @@ static int find_proposal(struct promotion *p, const struct args *a, const struct
 	    digest_bytes(buf_str(&p->pending.statement), p->pending.statement.len, hash) == 0)
 		digest_hex(hash, sizeof(hash), hex);
 	if (err == 0 && strcmp(hex, s->sha256) == 0 && same_message(a, &p->pending)) {
+		if (a->promotion && strcmp(a->promotion, p->pending.digest) != 0)
+			return refuse(e, REASON_VOID, "the proposal is now sha256:%s",
+				      p->pending.digest);
 		p->resumed = true;
 		p->message = buf_str(&p->pending.message);
 		p->author = p->pending.author.len ? buf_str(&p->pending.author) : NULL;
@@ -120,6 +177,8 @@ static int find_proposal(struct promotion *p, const struct args *a, const struct
 		return err;
 	*e = (struct weir_err){ 0 };
 	pending_done(&p->pending);
+	if (a->promotion)
+		return refuse(e, REASON_VOID, "nothing waits as sha256:%s", a->promotion);
 	if (!a->message) {
 		e->exit_code = GATE_EXIT_USAGE;
 		return err_set(e, -EINVAL, "-m MSG is missing: no proposal of this run is waiting");
@@ -173,11 +232,15 @@ static int keep_commit(const struct gate_config *c, void *arg, struct weir_err *
 	lock = publish_lock(&p.repo, e);
 	if (lock < 0)
 		return lock;
-	err = gateledger_open(c, &p.repo, &ledger, e);
+	err = pending_expire(c, &p.repo, e);
+	if (err == 0)
+		err = gateledger_open(c, &p.repo, &ledger, e);
 	if (err == 0)
 		err = publish_recover(&p.repo, c, &ledger, e);
-	if (err < 0 || (peek(a, &s) == 0 && was_promoted(&p.repo, &s)))
-		return err;
+	if (err == 0 && peek(a, &s) == 0)
+		err = was_promoted(&p.repo, a, &s, e);
+	if (err != 0)
+		return err < 0 ? err : 0;
 	if (remote_is_used(c) && remote_follow(c, &p.repo, false, e) < 0)
 		return e->err;
 	p.config = c;
@@ -333,6 +396,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'j':
 		a->json = true;
 		return 0;
+	case KEY_PROMOTION:
+		a->promotion = arg;
+		return 0;
 	case ARGP_KEY_END:
 		if (!a->run)
 			usage_error(state, "--run DIR is missing");
@@ -350,6 +416,8 @@ int command_commit(int argc, char **argv)
 		  "commit message; left out, the proposal that waits goes on", 0 },
 		{ "workspace", 'w', "DIR", 0, "default: as the run says", 0 },
 		{ "author", 'a', "\"NAME <EMAIL>\"", 0, "default: the gate", 0 },
+		{ "promotion", KEY_PROMOTION, "SHA256", 0,
+		  "go on with the proposal only if it is this one", 0 },
 		{ "json", 'j', NULL, 0, "print the result as JSON", 0 },
 		{ 0 },
 	};

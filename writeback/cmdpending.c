@@ -2,12 +2,15 @@
 /* weir-gate pending and review: proposals, looked at. */
 #include <argp.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "user/base/cleanup.h"
+#include "user/base/fsio.h"
 #include "user/base/usage.h"
 #include "writeback/approve.h"
 #include "writeback/command.h"
@@ -20,11 +23,18 @@
 #include "writeback/reason.h"
 #include "writeback/review.h"
 
-#define KEY_DROP 0x100
+enum {
+	KEY_DROP = 0x100,
+	KEY_ONLY,
+};
+
+#define ONLY_MAX ((size_t)1 << 20) /* bytes of a list of nonces */
 
 struct args {
 	struct proposal_args at;
 	const char *drop;
+	const char *only_list;
+	struct gate_texts only;
 	bool json;
 };
 
@@ -36,6 +46,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		a->drop = arg;
 		return 0;
 	}
+	if (key == KEY_ONLY) {
+		a->only_list = arg;
+		return 0;
+	}
 	if (key == 'j') {
 		a->json = true;
 		return 0;
@@ -43,20 +57,32 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	return proposal_option(&a->at, key, arg);
 }
 
-static json_t *one_json(const struct proposal *x, const struct weir_err *trouble)
+static json_int_t pack_bytes(const struct pending *p)
+{
+	struct stat st;
+
+	return p->dir < 0 || fstatat(p->dir, "q.pack", &st, AT_SYMLINK_NOFOLLOW) < 0
+		       ? 0
+		       : (json_int_t)st.st_size;
+}
+
+static json_t *one_json(const struct gate_config *c, const struct proposal *x,
+			const struct weir_err *trouble)
 {
 	const char *text = buf_str(&x->pending.promotion);
 	cleanup_buf struct buf run = { 0 };
 	cleanup_buf struct buf ref = { 0 };
-	char when[SIGNED_TIME];
+	char when[SIGNED_TIME], until[SIGNED_TIME];
 
 	digest_find(text, "run", &run);
 	digest_find(text, "ref", &ref);
 	signed_time_format(x->pending.proposed, when);
-	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "kind",
-			 kind_of(kind_of_text(text))->name, "run", buf_str(&run), "nonce",
-			 x->pending.nonce, "promotion", x->pending.digest, "ref", buf_str(&ref),
-			 "proposed", when, "missing", buf_str(&x->tally.missing), "rejected",
+	signed_time_format(pending_until(c, x->pending.proposed), until);
+	return json_pack("{s:s, s:s, s:I, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "kind",
+			 kind_of(kind_of_text(text))->name, "expires", until, "bytes",
+			 pack_bytes(&x->pending), "run", buf_str(&run), "nonce", x->pending.nonce,
+			 "promotion", x->pending.digest, "ref", buf_str(&ref), "proposed", when,
+			 "missing", buf_str(&x->tally.missing), "rejected",
 			 buf_str(&x->tally.rejected), "trouble", trouble->text);
 }
 
@@ -93,7 +119,7 @@ static json_t *look(const struct gate_config *c, struct repo *repo, const char *
 
 	proposal_load(c, repo, nonce, &x, &trouble);
 	snprintf(x.pending.nonce, sizeof(x.pending.nonce), "%s", nonce);
-	return one_json(&x, &trouble);
+	return one_json(c, &x, &trouble);
 }
 
 static int keep_pending(const struct gate_config *c, void *arg, struct weir_err *e)
@@ -111,8 +137,11 @@ static int keep_pending(const struct gate_config *c, void *arg, struct weir_err 
 	if (err == 0)
 		err = pending_list(&repo, &nonces, e);
 	for (size_t i = 0; err == 0 && i < nonces.count; i++) {
-		json_t *one = look(c, &repo, nonces.items[i]);
+		json_t *one;
 
+		if (a->only_list && !gate_texts_have(&a->only, nonces.items[i]))
+			continue;
+		one = look(c, &repo, nonces.items[i]);
 		if (!one || json_array_append_new(list, one) < 0)
 			err = err_errno(e, -ENOMEM, "listing");
 		else if (!a->json)
@@ -124,6 +153,21 @@ static int keep_pending(const struct gate_config *c, void *arg, struct weir_err 
 	if (err == 0 && a->json)
 		fputs(buf_str(&text), stdout);
 	return err;
+}
+
+static int read_only(struct args *a, struct weir_err *e)
+{
+	cleanup_buf struct buf text = { 0 };
+	char *at = NULL;
+	int err = a->only_list ? fsio_read_file(AT_FDCWD, a->only_list, ONLY_MAX, &text, e) : 0;
+
+	if (err < 0 || text.len == 0)
+		return err;
+	for (char *id = strtok_r(text.data, " \t\r\n", &at); id;
+	     id = strtok_r(NULL, " \t\r\n", &at))
+		if (gate_texts_add(&a->only, id) < 0)
+			return err_errno(e, -ENOMEM, "%s", a->only_list);
+	return 0;
 }
 
 /* Also one that can't be read any more; what people signed about it goes with it. */
@@ -170,6 +214,8 @@ int command_pending(int argc, char **argv)
 	static const struct argp_option options[] = {
 		{ "json", 'j', NULL, 0, "print JSON (schema weir.pending/1)", 0 },
 		{ "drop", KEY_DROP, "NONCE", 0, "give this one up", 0 },
+		{ "only-list", KEY_ONLY, "FILE", 0,
+		  "only those whose nonces stand here, one a line", 0 },
 		{ 0 },
 	};
 	static const struct argp argp = {
@@ -179,13 +225,16 @@ int command_pending(int argc, char **argv)
 	cleanup_config struct gate_config c = { 0 };
 	struct args a = { 0 };
 	struct weir_err e = { 0 };
+	int status;
 
 	usage_parse(&argp, argc, argv, 0, &a);
 	if (gate_need_root() != 0)
 		return GATE_EXIT_USAGE;
-	if (config_load(&c, &e) < 0)
+	if (config_load(&c, &e) < 0 || read_only(&a, &e) < 0)
 		return gate_fail(&e);
-	return keeper_run(&c, a.drop ? keep_drop : keep_pending, &a, NULL, 0);
+	status = keeper_run(&c, a.drop ? keep_drop : keep_pending, &a, NULL, 0);
+	gate_texts_done(&a.only);
+	return status;
 }
 
 int command_review(int argc, char **argv)

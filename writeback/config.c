@@ -11,6 +11,7 @@
 #include "user/base/cleanup.h"
 #include "user/base/fsio.h"
 #include "user/tree/compare.h"
+#include "writeback/approval.h"
 #include "writeback/reason.h"
 #include "writeback/yamltext.h"
 
@@ -42,6 +43,8 @@ static const struct member {
 	{ "crosscheck", SHAPE_TEXT, false, offsetof(struct gate_config, crosscheck) },
 	{ "signer_root", SHAPE_TEXT, false, offsetof(struct gate_config, signer_root) },
 	{ "revoked", SHAPE_TEXT, false, offsetof(struct gate_config, revoked) },
+	{ "relay", SHAPE_TEXT, false, offsetof(struct gate_config, relay) },
+	{ "expire", SHAPE_TEXT, false, offsetof(struct gate_config, expire) },
 	{ "ledger", SHAPE_TEXT, true, offsetof(struct gate_config, ledger) },
 	{ "ledger_key", SHAPE_TEXT, true, offsetof(struct gate_config, ledger_key) },
 	{ "break_glass", SHAPE_TEXT, false, offsetof(struct gate_config, break_glass) },
@@ -240,6 +243,8 @@ static int check_values(const struct parse *p, const yaml_node_t *root)
 		return fail(p, root, "name and email can't have < or >");
 	if (c->crosscheck && tree_strength_find(c->crosscheck) == TREE_STRENGTH_COUNT)
 		return fail(p, root, "crosscheck is full, stat or trace");
+	if (c->expire && signed_span_parse(c->expire) <= 0)
+		return fail(p, root, "expire is a span such as 12h or 30d");
 	return check_remote(p, root);
 }
 

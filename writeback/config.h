@@ -21,6 +21,9 @@
  *   signer_root: /etc/weir/signer_root optional: allowed_signers of those who may say who the
  *                                      people of .weir/ are (writeback/roles.h)
  *   revoked: /etc/weir/revoked.krl     optional: keys that are revoked at once
+ *   relay: weir-ssh                    optional: user whose `weir-gate serve --principal` is
+ *                                      believed (writeback/serve.h); of ssh's forced commands
+ *   expire: 30d                        optional: so long may a proposal wait (30d)
  *   ledger: /var/lib/weir-gate/ledger  directory of the transparency log
  *   ledger_key: /etc/weir/keys/ledger  OpenSSH Ed25519 file, 0600, of user; not the gate's key
  *   break_glass: /etc/weir/break_glass  optional: allowed_signers of those of whom two may push
@@ -61,6 +64,7 @@
 #define GATE_PEM GATE_ETC "/gate.pem" /* the gate's public key, for openssl */
 #define GATE_CONFIG_MAX ((size_t)1 << 20)
 #define GATE_SCHEMA "weir.gate/1"
+#define GATE_EXPIRE "30d"
 
 struct gate_texts {
 	char **items;
@@ -84,6 +88,8 @@ struct gate_config {
 	char *crosscheck; /* NULL: stat */
 	char *signer_root;
 	char *revoked;
+	char *relay;
+	char *expire; /* NULL: GATE_EXPIRE */
 	char *ledger;
 	char *ledger_key;
 	char *break_glass;

@@ -62,6 +62,13 @@ int pending_open(const struct repo *r, const char *nonce, struct pending *ret_pe
 /* Removes a proposal. Borrows: nonce. */
 void pending_drop(const struct repo *r, const char *nonce);
 
+/* Removes the proposals that have waited for longer than gate.yaml's `expire`; the ledger says so
+ * of each. Under the lock. Returns: 0 or a negative errno with e. Borrows: c, r. */
+int pending_expire(const struct gate_config *c, const struct repo *r, struct weir_err *e);
+
+/* Until when a proposal may wait, seconds since 1970. Returns: that. Borrows: c. */
+int64_t pending_until(const struct gate_config *c, int64_t proposed);
+
 /* Lists the nonces of all proposals, sorted. Returns: 0 or a negative errno with e.
  * Gives: ret_nonces. */
 int pending_list(const struct repo *r, struct gate_texts *ret_nonces, struct weir_err *e);

@@ -69,7 +69,7 @@ int proposal_open_repo(const struct gate_config *c, struct repo *ret_repo, int *
 	if (err < 0)
 		return err;
 	*ret_lock = publish_lock(ret_repo, e);
-	return *ret_lock < 0 ? *ret_lock : 0;
+	return *ret_lock < 0 ? *ret_lock : pending_expire(c, ret_repo, e);
 }
 
 int proposal_load(const struct gate_config *c, struct repo *repo, const char *nonce,

@@ -43,7 +43,8 @@ struct proposal {
 void proposal_done(struct proposal *x);
 #define cleanup_proposal __attribute__((__cleanup__(proposal_done)))
 
-/* Opens the repository and takes its lock. Returns: 0 or a negative errno with e. Gives: both. */
+/* Opens the repository, takes its lock, and removes what has expired. Returns: 0 or a negative
+ * errno with e. Gives: both. */
 int proposal_open_repo(const struct gate_config *c, struct repo *ret_repo, int *ret_lock,
 		       struct weir_err *e);
 

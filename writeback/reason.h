@@ -68,6 +68,7 @@
 	  "let another person sign it too (`weir except --exception SHA256 -k KEY`)") \
 	X(PENDING, "pending", "propose it with `weir commit RUN -m MSG`; see `weir pending`") \
 	X(VOID, "void", "propose it again with `weir commit RUN -m MSG`; approvals start anew") \
+	X(EXPIRED, "expired", "propose it again with `weir commit RUN -m MSG`, or run it again") \
 	X(NOTHING, "nothing-to-promote", "list what may be promoted under writeback.paths") \
 	X(UNLISTED, "unlisted-change", "list the path under writeback.paths or do not change it") \
 	X(WORKSPACE_DIRTY, "workspace-dirty", \
@@ -113,6 +114,11 @@
 	X(PUSH, "push", "see what the remote's hooks say; nothing has changed there") \
 	X(REMOTE, "remote", "find out by whom; then mend the remote or the gate's copy") \
 	X(UNREACHABLE, "unreachable-objects", "push with stock git, which sends no others") \
+	X(REQUEST, "request", "see the head of writeback/serve.h for what the service takes") \
+	X(DENIED, "denied", \
+	  "ask somebody who may, or see .weir/roles.yaml and `weir-gate call status`") \
+	X(BUSY, "busy", "try again later") \
+	X(DEADLINE, "deadline", "try again; what was promoted, stays so") \
 	X(ORDER, "order", "this is a defect of weir-gate; report it") \
 	X(AUDIT, "audit", "find out who wrote there; trust nothing after the first of them") \
 	X(VERIFY, "verify", "do not trust this commit")
