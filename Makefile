@@ -111,10 +111,17 @@ $(O)/weir-gate: $(GATE_OBJ) $(COMMON_OBJ)
 	$(CC) $(LDFLAGS) -o $@ $^ $(GATE_LIBS)
 
 .PHONY: install
-install: all
+install: all install-unit
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 755 $(O)/weir $(O)/weir-gate $(DESTDIR)$(PREFIX)/bin/
 	install -m 644 user/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
+
+.PHONY: install-unit
+install-unit:
+	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
+	sed 's#@BINDIR@#$(PREFIX)/bin#' user/systemd/weir-gate.service \
+		>$(DESTDIR)$(PREFIX)/lib/systemd/system/weir-gate.service
+	chmod 644 $(DESTDIR)$(PREFIX)/lib/systemd/system/weir-gate.service
 
 .PHONY: demo
 demo: all

@@ -23,7 +23,9 @@
 	X(except, "except", "accept findings for a time, by name, signed") \
 	X(verify, "verify", "check a promoted commit or tag with public keys only") \
 	X(receive, "receive", "judge what is pushed to the repository, as its hook") \
-	X(audit, "audit", "check every commit of a branch, and the ledger")
+	X(audit, "audit", "check every commit of a branch, and the ledger") \
+	X(serve, "serve", "serve people who are not root; relay one of them (ssh)") \
+	X(call, "call", "ask a service: pending, review, approve, commit ...")
 
 /* Each parses its arguments with argp (argv[0] is the name for messages) and runs.
  * Returns: the exit status. Borrows: argv. */

@@ -120,14 +120,17 @@ static int work(const struct job *j, struct weir_err *e)
 	return by_agent(j, &blob, e);
 }
 
-/* Root's own keys are handled by nobody; root's own agent answers only root. */
+/* Root's own keys are handled by nobody; root's own agent answers only root. Who is not root has
+ * nothing to drop. */
 static int signer_main(const struct job *j)
 {
 	int keep[] = { j->file, j->out };
 	struct weir_err e = { 0 };
 	int err = priv_close_others(keep, 2);
 
-	if (err == 0 && j->uid != 0)
+	if (err == 0 && geteuid() != 0)
+		err = 0;
+	else if (err == 0 && j->uid != 0)
 		err = priv_become(j->uid, j->gid, &e);
 	else if (err == 0 && j->file >= 0 && !j->s->agent)
 		err = priv_become(PRIV_NOBODY, PRIV_NOBODY, &e);

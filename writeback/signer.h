@@ -19,7 +19,7 @@ struct signing {
 	const struct buf *data;
 };
 
-/* Signs (SSHSIG). Called as root. Returns: 0; the exit status of a signer that has said what
+/* Signs (SSHSIG). Called as root, or by whom the key belongs to. Returns: 0; the exit status of a signer that has said what
  * went wrong; or a negative errno with e. Gives: the armor. Borrows: s. */
 int signer_sign(const struct signing *s, struct buf *ret_armor, struct weir_err *e);
 

@@ -2,12 +2,15 @@
 # SPDX-License-Identifier: MIT
 # shellcheck disable=SC2034,SC2119
 # Gates against each other, and a gate against whoever keeps changing the workspace.
-# ROUNDS: how often the latter (40; `make soak`: 1000). GATES: how many of the former.
+# ROUNDS: how often the latter (25; `make soak`: 1000). GATES: how many of the former.
 . "$(dirname "$0")/lib.sh"
 
-ROUNDS=${ROUNDS:-40}
+ROUNDS=${ROUNDS:-25}
 GATES=${GATES:-50}
 CHURN=$LAB/bin/churn
+RUNS=/var/lib/weir/runs
+mount -t tmpfs -o mode=755 run /run
+mkdir /run/weir
 (cd "$TOP" && ${CC:-cc} -std=gnu11 -D_GNU_SOURCE -I. -O1 -o "$CHURN" tests/gate/churn.c) || {
 	echo "Bail out! churn does not compile"
 	exit 1
@@ -29,16 +32,24 @@ many() {
 	for ((i = 0; i < GATES; i++)); do
 		start_run
 		echo "int v = $i;" >"$LAB/ws/src/v.c"
-		end_run -m
-		rm -rf "$LAB/many.$i" "$LAB/ws.$i"
-		mv "$LAB/run" "$LAB/many.$i"
+		rm -rf "$LAB/ws.$i"
 		mv "$LAB/ws" "$LAB/ws.$i"
+		"$MKRUN" after "$LAB/run" "$LAB/ws.$i" "$LAB/nonce.json" "$LAB/policy.yaml"
+		rm -rf "$(run_of $i)"
+		mkdir -p $RUNS
+		chmod 700 $RUNS
+		mv "$LAB/run" "$(run_of $i)"
 	done
+}
+
+# run_of N: where the run's directory is
+run_of() {
+	printf '%s/20260101-000000-%06x' $RUNS "$1"
 }
 
 # together COMMAND: runs it for each run number at once; out.N, err.N and status.N tell
 together() {
-	local i
+	local i pids=()
 	rm -f "$LAB"/{out,err,status}.*
 	for ((i = 0; i < GATES; i++)); do
 		{
@@ -47,14 +58,19 @@ together() {
 			"$1" "$i" >"$LAB/out.$i" 2>"$LAB/err.$i" || status=$?
 			echo $status >"$LAB/status.$i"
 		} &
+		pids+=($!)
 	done
 	touch "$LAB/go"
-	wait
+	wait "${pids[@]}"
 	rm "$LAB/go"
 }
 
 one_gate() {
-	"$GATE" commit --run "$LAB/many.$1" --workspace "$LAB/ws.$1" -m "gate $1"
+	"$GATE" commit --run "$(run_of "$1")" -m "gate $1"
+}
+
+asked_gate() {
+	"$GATE" call commit --socket /run/weir/gate.sock --run "$(basename "$(run_of "$1")")" --message "gate $1"
 }
 
 # one_won: exactly one of those that ran together; the others lost the branch and say so
@@ -76,6 +92,12 @@ one_won() {
 
 t "$GATES gates on one branch at once: one wins, the others say base-moved, the ledger too" <<'EOT'
 many; together one_gate; one_won
+EOT
+
+t "the same, all of them asked of one service" <<'EOT'
+many; "$GATE" serve >/dev/null 2>serve.log & SERVER=$!; trap 'kill $SERVER' EXIT
+for _ in $(seq 100); do [ ! -S /run/weir/gate.sock ] || break; sleep 0.05; done
+together asked_gate; one_won; [ "$(grep -c ': may$' serve.log)" = $GATES ]
 EOT
 
 # approved: what the host signed for, beside the workspace
