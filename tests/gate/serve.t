@@ -226,8 +226,8 @@ EOT
 
 t "requests wait for the repository's lock, and are answered after" <<'EOT'
 waiting; serve
-flock trusted.git/weir/gate sleep 2 & sleep 0.3; begin=$(date +%s%N)
-call 2001 pending >out; [ $((($(date +%s%N) - begin) / 1000000)) -ge 1000 ]; grep -q $N out; wait %2 || true
+flock trusted.git/weir/gate sleep 1 & sleep 0.2; begin=$(date +%s%N)
+call 2001 pending >out; [ $((($(date +%s%N) - begin) / 1000000)) -ge 500 ]; grep -q $N out; wait %2 || true
 EOT
 
 t "the same promotion again is no second one; by digest and by what the branch reaches" <<'EOT'
