@@ -41,11 +41,11 @@ policy_write "$policy" "  - path: $out
   - path: $out/file
     deny: [write]
 credentials: [$lab/secret]"
-mkdir secret # below TMPDIR, which may be written
+mkdir secret
 explained "$ws/new" "^$ws/new: read, write, exec; by the rule '\\\$\{WORKSPACE\}' at $policy:8$" 'may be written'
 explained "$out/other" "^$out/other: read, write; by the rule '$out' at $policy:16$" 'may be written'
 explained "$out/file" "^$out/file: read; by the rule '$out/file' at $policy:18$" 'may not'
-explained "$lab/secret/key" ": write; by the credential store '$lab/secret' at $policy:20$" 'is a secret'
+explained "$lab/secret/key" ": none; by the credential store '$lab/secret' at $policy:20$" 'is a secret'
 explained /etc/passwd '^/etc/passwd: read; no rule names it: the default$' 'may be read'
 printf 'namespaces: [user, mount]\n' >>"$policy"
 try weir policy explain "$policy" namespaces

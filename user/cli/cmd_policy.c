@@ -62,6 +62,7 @@ struct scene {
 	struct policy_image *image;
 	struct run_user user;
 	char *workspace, *tmpdir;
+	bool own_tmpdir; /* made here, and empty */
 };
 
 static void scene_done(struct scene *s)
@@ -70,7 +71,23 @@ static void scene_done(struct scene *s)
 	policy_free(s->policy);
 	free(s->user.home);
 	free(s->workspace);
+	if (s->own_tmpdir)
+		rmdir(s->tmpdir);
 	free(s->tmpdir);
+}
+
+/* A run without TMPDIR makes one of its own; so does the check, lest rules of /tmp seem to be
+ * about it. */
+static int find_tmpdir(struct scene *s, struct weir_err *e)
+{
+	s->tmpdir = environ_tmpdir(s->policy);
+	if (s->tmpdir)
+		return 0;
+	s->tmpdir = strdup("/tmp/weir-policy-XXXXXX");
+	if (!s->tmpdir || !mkdtemp(s->tmpdir))
+		return err_errno(e, -errno, "/tmp");
+	s->own_tmpdir = true;
+	return 0;
 }
 
 static int compile(const struct policy_options *o, struct scene *s, struct weir_err *e)
@@ -85,10 +102,9 @@ static int compile(const struct policy_options *o, struct scene *s, struct weir_
 	err = environ_user(o->user, &st, &s->user, e);
 	if (err < 0)
 		return err;
-	s->tmpdir = environ_tmpdir(s->policy);
-	/* a run without one makes its own */
-	if (!s->tmpdir)
-		s->tmpdir = strdup("/tmp");
+	err = find_tmpdir(s, e);
+	if (err < 0)
+		return err;
 	env = (struct policy_env){ s->workspace, s->user.home, s->tmpdir };
 	return policy_compile(s->policy, &env, &s->image, e);
 }
