@@ -115,6 +115,8 @@ install: all install-unit
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 755 $(O)/weir $(O)/weir-gate $(DESTDIR)$(PREFIX)/bin/
 	install -m 644 user/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
+	install -d $(DESTDIR)$(PREFIX)/share/weir/profiles
+	install -m 644 user/profiles/*.yaml $(DESTDIR)$(PREFIX)/share/weir/profiles/
 
 .PHONY: install-unit
 install-unit:
