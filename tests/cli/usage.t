@@ -6,7 +6,7 @@
 
 commands=$(weir help | sed -n 's/^  \([a-z]*\) .*/\1/p' | grep -v '^help$')
 gate_commands=$(weir-gate help | sed -n 's/^  \([a-z]*\) .*/\1/p')
-like "$(paste -sd ' ' <<<"$commands")" '^run show list rm commit .*recover' 'weir help lists the commands'
+like "$(paste -sd ' ' <<<"$commands")" '^run show trace list rm commit .*recover' 'weir help lists the commands'
 like "$(paste -sd ' ' <<<"$gate_commands")" '^init .*nonce .*commit .*verify' 'weir-gate help likewise'
 
 wrong 'weir alone' '^weir: which command\? `weir help` ' weir
@@ -31,6 +31,7 @@ wrong 'a negative size' '^weir run: --processes: -1 is no size: ' weir run --pro
 wrong 'a ring that is no power of two' '^weir run: --ring: a power of two ' weir run --ring 3 -- true
 wrong 'rm of nothing' '^weir rm: which run' weir rm
 wrong 'show of two' '^weir show: one run at a time' weir show a b
+wrong 'trace of two' '^weir trace: one run at a time' weir trace a b
 for command in list doctor recover unload; do
 	wrong "$command with an argument" "^weir $command: takes no arguments" weir $command x
 done

@@ -24,6 +24,7 @@ struct cmd {
 /* One for each row of the table; argv as in struct cmd. Return: an exit status. */
 int cmd_run(int argc, char **argv);
 int cmd_show(int argc, char **argv);
+int cmd_trace(int argc, char **argv);
 int cmd_list(int argc, char **argv);
 int cmd_rm(int argc, char **argv);
 int cmd_recover(int argc, char **argv);

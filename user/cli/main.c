@@ -12,6 +12,7 @@
 static const struct cmd commands[] = {
 	{ "run", "run a command under watch and judge what it did", cmd_run },
 	{ "show", "tell what a run did", cmd_show },
+	{ "trace", "print every record of a run, for forensics", cmd_trace },
 	{ "list", "list the runs", cmd_list },
 	{ "rm", "remove runs", cmd_rm },
 	{ "commit", "promote a run: let the gate make a signed commit of it", cmd_commit },

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -14,11 +15,14 @@
 
 struct replay {
 	struct pipe pipe;
+	const struct replay_watch *watch; /* NULL: nobody */
 	struct mounts *mounts;
 	json_t *start; /* its record, NULL before */
 	json_t *coverage;
 	uint64_t first_ns, last_ns; /* of events, since boot */
 	uint64_t members;
+	uint64_t size; /* bytes of the trace that could be read */
+	bool ended;    /* so it says itself */
 };
 
 static void replay_done(struct replay *r)
@@ -30,6 +34,13 @@ static void replay_done(struct replay *r)
 }
 #define cleanup_replay __attribute__((__cleanup__(replay_done)))
 
+static void hear(const struct event *e, struct lineage_proc *proc, void *arg)
+{
+	const struct replay *r = arg;
+
+	r->watch->event(e, r->mounts, r->pipe.lineage, proc, r->watch->arg);
+}
+
 /* The mounts of the host as they were come first: everything else is told by them. */
 static int begin(struct replay *r, json_t *start, struct weir_err *e)
 {
@@ -40,6 +51,10 @@ static int begin(struct replay *r, json_t *start, struct weir_err *e)
 	r->start = json_incref(start);
 	if (pipe_init(&r->pipe, NULL, r->mounts, NULL, NULL) < 0)
 		return err_errno(e, -ENOMEM, "pipe");
+	if (r->watch) {
+		r->pipe.watch = hear;
+		r->pipe.watch_arg = r;
+	}
 	return 0;
 }
 
@@ -80,6 +95,8 @@ static int add_json(struct replay *r, const struct trace_record *record, struct 
 		if (record->type == TRACE_NOTE)
 			add_note(r, json);
 		verdict_add_json(&r->pipe.verdict, (enum verdict_input)record->type, json);
+		if (r->watch)
+			r->watch->json(trace_type_name(record->type), json, r->watch->arg);
 	}
 	json_decref(json);
 	return err;
@@ -96,24 +113,19 @@ static int add_record(struct replay *r, const struct trace_record *record, struc
 	return 0;
 }
 
-static int read_trace(struct replay *r, int fd, struct weir_err *e)
+/* ret_broken: why the trace can't be read to its end, if it can't. */
+static int read_trace(struct replay *r, int fd, struct weir_err *ret_broken, struct weir_err *e)
 {
 	cleanup_trace_reader struct trace_reader *reader = NULL;
 	struct trace_record record;
-	struct weir_err broken = { 0 };
 	int err = trace_reader_new(fd, &reader, e);
 
-	while (err == 0) {
-		int got = trace_reader_next(reader, &record, &broken);
-
-		if (got <= 0) {
-			if (got < 0 && r->start)
-				verdict_add_reason(&r->pipe.verdict, VERDICT_REASON_RECORD, "%s",
-						   broken.text);
-			break;
-		}
+	while (err == 0 && trace_reader_next(reader, &record, ret_broken) > 0)
 		err = add_record(r, &record, e);
-	}
+	if (err == 0 && trace_reader_ended(reader))
+		r->ended = true;
+	if (err == 0)
+		r->size = trace_reader_size(reader);
 	if (err == 0 && !r->start)
 		err = err_set(e, -EBADMSG, "the trace holds nothing that can be read");
 	return err;
@@ -172,20 +184,49 @@ static json_t *document(struct replay *r, const struct rundir *run, const struct
 	return json;
 }
 
-int replay_run(const struct rundir *run, json_t **ret_json, struct weir_err *e)
+static int open_trace(const struct rundir *run, struct stat *st, struct weir_err *e)
 {
 	cleanup_close int fd = openat(run->fd, "trace", O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	cleanup_replay struct replay r = { 0 };
-	struct stat st;
-	int err;
 
-	if (fd < 0 || fstat(fd, &st) < 0)
+	if (fd < 0 || fstat(fd, st) < 0)
 		return err_errno(e, -errno, "%s/trace", run->path);
-	err = read_trace(&r, fd, e);
+	return TAKE_FD(fd);
+}
+
+int replay_run(const struct rundir *run, json_t **ret_json, struct weir_err *e)
+{
+	cleanup_replay struct replay r = { 0 };
+	struct weir_err broken = { 0 };
+	struct stat st;
+	cleanup_close int fd = open_trace(run, &st, e);
+	int err = fd;
+
+	if (err >= 0)
+		err = read_trace(&r, fd, &broken, e);
 	if (err < 0)
-		return err_wrap(e, "%s/trace", run->path);
+		return fd < 0 ? err : err_wrap(e, "%s/trace", run->path);
+	if (broken.err)
+		verdict_add_reason(&r.pipe.verdict, VERDICT_REASON_RECORD, "%s", broken.text);
 	pipe_settle(&r.pipe);
 	verdict_finish(&r.pipe.verdict);
 	*ret_json = document(&r, run, &st);
 	return *ret_json ? 0 : err_errno(e, -ENOMEM, "run");
+}
+
+int replay_watch(const struct rundir *run, const struct replay_watch *watch, struct weir_err *e)
+{
+	cleanup_replay struct replay r = { .watch = watch };
+	struct weir_err broken = { 0 };
+	struct stat st;
+	cleanup_close int fd = open_trace(run, &st, e);
+	int err = fd;
+
+	if (err >= 0)
+		err = read_trace(&r, fd, &broken, e);
+	if (err == 0 && broken.err)
+		err = err_set(e, broken.err, "%s", broken.text);
+	else if (err == 0 && !r.ended)
+		err = err_set(e, -EBADMSG, "cut short: it stops at byte %" PRIu64 " without an end",
+			      r.size);
+	return err < 0 && fd >= 0 ? err_wrap(e, "%s/trace", run->path) : err;
 }

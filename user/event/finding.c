@@ -213,27 +213,8 @@ static int count_key(struct findings *f, const struct key *key, const char *othe
 	return 1;
 }
 
-static void fill_event(struct finding *x, const struct event *e, const struct weir_object *object)
-{
-	x->family = names_hook_family(e->op.hook);
-	x->first_seq = e->head.seq;
-	x->ts_ns = e->head.ts_ns;
-	x->pid = e->head.tgid;
-	x->ns_pid = e->head.ns_tgid;
-	x->uid = e->head.uid;
-	x->flags = e->op.flags;
-	x->rule = e->op.rule;
-	x->want = e->op.want;
-	x->have = e->op.have;
-	x->aux = e->op.aux;
-	x->error = e->op.error;
-	x->powers = e->op.powers;
-	x->peer = e->op.peer;
-	x->object = *object;
-}
-
 /* Host path of one of the two objects; "" when the record has no such object. */
-static int host_path(const struct findings *f, const struct event *e, bool second, char *out,
+static int host_path(const struct mounts *mounts, const struct event *e, bool second, char *out,
 		     size_t size)
 {
 	const struct weir_object *object = second ? &e->op.second : &e->op.first;
@@ -243,28 +224,68 @@ static int host_path(const struct findings *f, const struct event *e, bool secon
 
 	if (len == 0 && !event_object_present(object))
 		return second ? (out[0] = '\0') : event_place(e, out, size);
-	return len < 0 ? len : mounts_resolve(f->mounts, object->dev, path, out, size);
+	return len < 0 ? len : mounts_resolve(mounts, object->dev, path, out, size);
+}
+
+int finding_of_event(const struct event *e, bool second, const struct mounts *mounts,
+		     struct finding_texts *texts, struct finding *ret_finding)
+{
+	int len = host_path(mounts, e, second, texts->path, sizeof(texts->path));
+	int other = host_path(mounts, e, !second, texts->other, sizeof(texts->other));
+
+	if (len < 0 || other < 0)
+		return len < 0 ? len : other;
+	*ret_finding = (struct finding){
+		.kind = e->op.kind,
+		.op = e->op.op,
+		.outcome = e->op.outcome,
+		.severity = names_kind_severity(e->op.kind),
+		.family = names_hook_family(e->op.hook),
+		.path = texts->path,
+		.path_len = (size_t)len,
+		.other = texts->other,
+		.text = "",
+		.target = event_target(e, texts->target),
+		.count = 1,
+		.first_seq = e->head.seq,
+		.ts_ns = e->head.ts_ns,
+		.flags = e->op.flags,
+		.rule = e->op.rule,
+		.want = e->op.want,
+		.have = e->op.have,
+		.aux = e->op.aux,
+		.pid = e->head.tgid,
+		.ns_pid = e->head.ns_tgid,
+		.uid = e->head.uid,
+		.error = e->op.error,
+		.powers = e->op.powers,
+		.object = second ? e->op.second : e->op.first,
+		.peer = e->op.peer,
+	};
+	return 0;
 }
 
 static int add_object(struct findings *f, const struct event *e, struct lineage_proc *proc,
 		      bool second)
 {
-	char path[MOUNTS_PATH_SIZE], other[MOUNTS_PATH_SIZE], target[EVENT_TARGET_SIZE];
-	struct key key = { .kind = e->op.kind, .op = e->op.op, .outcome = e->op.outcome };
-	int len = host_path(f, e, second, path, sizeof(path));
+	struct finding_texts texts;
+	struct finding x;
 	struct entry *entry;
+	struct key key;
 	int added;
 
-	if (len < 0 || host_path(f, e, !second, other, sizeof(other)) < 0)
+	if (finding_of_event(e, second, f->mounts, &texts, &x) < 0)
 		return -ENOMEM;
-	key.path = path;
-	key.len = (size_t)len;
-	key.text = "";
-	key.target = event_target(e, target);
-	added = count_key(f, &key, other, 1, &entry);
+	key = (struct key){ x.kind, x.op, x.outcome, x.path, x.path_len, x.text, x.target };
+	added = count_key(f, &key, x.other, 1, &entry);
 	if (!entry)
 		return added;
-	fill_event(&entry->finding, e, second ? &e->op.second : &e->op.first);
+	/* from here on they are its own */
+	x.path = entry->path;
+	x.other = entry->other;
+	x.text = entry->text;
+	x.target = entry->target;
+	entry->finding = x;
 	if (proc) {
 		entry->finding.actor = lineage_hold(f->lineage, proc);
 		if (!entry->finding.actor)

@@ -55,6 +55,19 @@ struct finding {
 	bool note;
 };
 
+/* Where the texts of a finding lie that is made of one event alone. */
+struct finding_texts {
+	char path[MOUNTS_PATH_SIZE];
+	char other[MOUNTS_PATH_SIZE];
+	char target[EVENT_TARGET_SIZE];
+};
+
+/* What an OP event says about its first or its second object, as a finding of its own (whether it
+ * is one or not), counted once and without an actor. Borrows: e; mounts (may be NULL); texts,
+ * as long as *ret_finding is used. Returns: 0 or -ENAMETOOLONG. */
+int finding_of_event(const struct event *e, bool second, const struct mounts *mounts,
+		     struct finding_texts *texts, struct finding *ret_finding);
+
 struct findings;
 
 /* Returns: a handle for findings_free, NULL when out of memory. Borrows: mounts (may be

@@ -162,6 +162,8 @@ void pipe_event(struct pipe *p, const void *bytes, size_t len)
 	if (lineage_add(p->lineage, &e, &proc) < 0)
 		verdict_add_reason(&p->verdict, VERDICT_REASON_COLLECTOR,
 				   "too many processes to remember who is whose child");
+	if (p->watch)
+		p->watch(&e, proc, p->watch_arg);
 	if (e.head.type != WEIR_RECORD_OP)
 		return;
 	if (e.op.outcome == WEIR_OUTCOME_PASSED && !(e.op.flags & WEIR_EV_CANARY))

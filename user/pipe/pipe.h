@@ -23,6 +23,10 @@
 /* Called for each finding when its first event arrives. Borrows: finding. */
 typedef void pipe_alert_fn(const struct finding *finding, void *arg);
 
+/* Called for each event that is well formed, with the process that acted (NULL: not known).
+ * Borrows: all. */
+typedef void pipe_watch_fn(const struct event *e, struct lineage_proc *proc, void *arg);
+
 /* What a run without a policy would have needed, by path. */
 struct pipe_wants {
 	struct policy_want *items;
@@ -41,6 +45,8 @@ struct pipe {
 	struct pending pending;
 	pipe_alert_fn *alert;
 	void *alert_arg;
+	pipe_watch_fn *watch; /* NULL: nobody */
+	void *watch_arg;
 	uint64_t mutations; /* records of members' operations that passed */
 	int trace_err;	    /* first failure to write the trace */
 	struct weir_err trace_error;

@@ -51,6 +51,11 @@ int report_summary(const struct report *r, bool color, struct buf *b);
  * Borrows: f. */
 int report_alert_line(const struct finding *f, bool color, struct buf *b);
 
+/* One line for a record of a trace, in the form of schema weir.event/1 (user/event/event_json.h) or
+ * {record, data} for what the collector noted. first_ns: when the run began, since boot.
+ * Returns: as buf_add. Borrows: record. */
+int report_event_line(const json_t *record, uint64_t first_ns, bool color, struct buf *b);
+
 /* The summary of a run that ended before, from its run.json. Returns: as buf_add, -EINVAL
  * with the reason for a document of another form. Borrows: run. */
 int report_from_json(const json_t *run, bool color, struct buf *b, struct weir_err *e);
