@@ -47,19 +47,21 @@ struct teller {
 	uint64_t first_ns;
 };
 
-/* Owns: line (NULL: out of memory). */
-static void tell(struct teller *t, json_t *line)
+static bool print(const struct teller *t, const json_t *line)
 {
 	cleanup_buf struct buf text = { 0 };
 
-	if (!line)
+	if (t->json)
+		return json_dumpf(line, stdout, JSON_COMPACT) == 0 && putchar('\n') != EOF;
+	return report_event_line(line, t->first_ns, t->color, &text) == 0 &&
+	       fwrite(buf_str(&text), 1, text.len, stdout) == text.len;
+}
+
+/* Owns: line (NULL: out of memory). */
+static void tell(struct teller *t, json_t *line)
+{
+	if (!line || !print(t, line))
 		t->failed = true;
-	else if (t->json)
-		t->failed |= json_dumpf(line, stdout, JSON_COMPACT) < 0 || putchar('\n') == EOF;
-	else if (report_event_line(line, t->first_ns, t->color, &text) < 0)
-		t->failed = true;
-	else
-		t->failed |= fwrite(buf_str(&text), 1, text.len, stdout) != text.len;
 	json_decref(line);
 }
 
