@@ -30,6 +30,37 @@ wrong 'explain without a workspace' '^weir: usage: weir policy explain' weir pol
 wrong 'explain of a path with ..' '^weir: .*: write it without \.\.' \
 	weir policy explain "$policy" "$ws/nowhere/../x" -w "$ws"
 
+# what is wrong, or too much, on every host
+policy_write bad.yaml '  - path: ${HOME}/x
+    allow: [exec]
+  - path: ~/x/**
+    deny: [exec]'
+wrong 'a path twice, written in two ways' \
+	"^weir: bad\.yaml:18:11: '~/x/\*\*' has a rule in line 16 already, with other rights; keep one" weir policy check bad.yaml
+policy_write bad.yaml 'credentials: [~/.ssh, "${HOME}/.ssh"]'
+wrong 'a store twice' 'bad\.yaml:16:23: .* has a store in line 16 already; keep one' weir policy check bad.yaml
+policy_write bad.yaml '  - path: ~/x
+    allow: [exec]
+    deny: [exec]'
+wrong 'a rule against itself' "bad\.yaml:18:11: .* both allows \(line 17\) and denies \(line 18\) 'exec'; keep one" weir policy check bad.yaml
+for path in / /etc '"${HOME}"' /home /var/lib '"/**"'; do
+	policy_write bad.yaml "  - path: $path
+    allow: [create]"
+	wrong "all of $path" "bad\.yaml:16:11: .* is too much to change all of" weir policy check bad.yaml
+done
+policy_write bad.yaml "  - path: $ws/*.o
+    allow: [write]"
+wrong 'a wildcard' 'bad\.yaml:16:11: .* no wildcards in a path' weir policy check bad.yaml
+sed '/owners:/d' "$policy" >bad.yaml
+wrong 'no owners' "^weir: bad\.yaml:[0-9]+:[0-9]+: metadata lacks 'owners'; add it" weir policy check bad.yaml
+policy_write bad.yaml 'ipc:
+  unix: [/run/dbus/system_bus_socket, /run/docker.sock]
+kernel: [module]'
+try weir policy check bad.yaml
+is "$status $(grep -c '^warning: ' "$lab/stdout")" '0 3' 'what gives away the host is warned of' "$stdout"
+like "$stdout" "warning: bad\.yaml:17:10: '/run/dbus/system_bus_socket' gives away what is on the bus" 'a message bus'
+like "$stdout" "warning: bad\.yaml:17:39: '/run/docker.sock' gives away the host" 'a container engine'
+
 explained()
 {
 	try weir policy explain "$policy" "$1" -w "$ws"

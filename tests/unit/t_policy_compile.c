@@ -602,39 +602,82 @@ static void t_control(void **state)
 			fail_msg("%s", rows[i].path);
 }
 
-/* The policies that the cases run under, as the runner of the cases prepares them. */
+/* The policy that the cases run under, as the runner of the cases prepares it. */
 static void t_profiles(void **state)
 {
-	static const char *const files[] = { "tests/cases/p0.yaml", "tests/cases/benign.yaml" };
+	static const char file[] = "tests/cases/p0.yaml";
 	const struct lab *lab = *state;
+	cleanup_policy_image struct policy_image *im = NULL;
+	cleanup_policy struct policy *p = NULL;
+	cleanup_buf struct buf raw = { 0 }, text = { 0 };
+	struct weir_err e = { 0 };
+	char *at, *mark;
 
 	make(lab, "bin/", NULL);
-	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
-		cleanup_policy_image struct policy_image *im = NULL;
-		cleanup_policy struct policy *p = NULL;
-		cleanup_buf struct buf raw = { 0 }, text = { 0 };
-		struct weir_err e = { 0 };
-		char *at, *mark;
+	assert_int_equal(fsio_read_file(AT_FDCWD, file, 65536, &raw, &e), 0);
+	for (at = raw.data; (mark = strstr(at, "@LAB@")); at = mark + 5) {
+		buf_add(&text, at, (size_t)(mark - at));
+		buf_addf(&text, "%s", lab->root);
+	}
+	buf_addf(&text, "%s", at);
+	if (policy_load(file, text.data, text.len, &p, &e) < 0 ||
+	    policy_compile(p, &lab->env, &im, &e) < 0)
+		fail_msg("%s", e.text);
+	expect_object(lab, im, "ws", READ | WRITE | EXEC, ROOT | WEIR_RULE_WORKSPACE, 1);
+	expect_object(lab, im, "tmp", READ | WRITE, ROOT, 2);
+	expect_object(lab, im, "/usr", READ | EXEC, ROOT, 3);
+	expect_object(lab, im, "home/.ssh/id", 0, CRED, (uint32_t)p->files.count + 1);
+	expect_name(lab, im, "home", ".netrc", 0, CRED, (uint32_t)p->files.count + 4);
+	assert_int_not_equal(p->approvals.pos.line, 0);
+	expect_object(lab, im, "bin", READ | EXEC, ROOT, 7);
+	expect_name(lab, im, "home", ".docker", 0, CRED, 13);
+}
 
-		assert_int_equal(fsio_read_file(AT_FDCWD, files[i], 65536, &raw, &e), 0);
-		for (at = raw.data; (mark = strstr(at, "@LAB@")); at = mark + 5) {
-			buf_add(&text, at, (size_t)(mark - at));
-			buf_addf(&text, "%s", lab->root);
-		}
-		buf_addf(&text, "%s", at);
-		if (policy_load(files[i], text.data, text.len, &p, &e) < 0 ||
-		    policy_compile(p, &lab->env, &im, &e) < 0)
-			fail_msg("%s", e.text);
-		expect_object(lab, im, "ws", READ | WRITE | EXEC, ROOT | WEIR_RULE_WORKSPACE, 1);
-		expect_object(lab, im, "tmp", READ | WRITE, ROOT, 2);
-		expect_object(lab, im, "/usr", READ | EXEC, ROOT, 3);
-		expect_object(lab, im, "home/.ssh/id", 0, CRED, (uint32_t)p->files.count + 1);
-		expect_name(lab, im, "home", ".netrc", 0, CRED, (uint32_t)p->files.count + 4);
-		assert_int_not_equal(p->approvals.pos.line, 0);
-		if (i == 0) {
-			expect_object(lab, im, "bin", READ | EXEC, ROOT, 7);
-			expect_name(lab, im, "home", ".docker", 0, CRED, 13);
-		}
+/* What is wrong on every host is found without one. */
+static void t_written(void **state)
+{
+	static const struct {
+		const char *text, *wrong; /* NULL: nothing */
+	} rows[] = {
+		{ "files:\n  - {path: \"~/a\", allow: [exec]}\n  - {path: \"${HOME}/a/**\", allow: "
+		  "[exec]}\n",
+		  "p.yaml:6:12: '${HOME}/a/**' has a rule in line 5 already; keep one of them" },
+		{ "files:\n  - {path: \"/a\", allow: [exec]}\n  - {path: \"//a/.\", deny: "
+		  "[exec]}\n",
+		  "p.yaml:6:12: '//a/.' has a rule in line 5 already, with other rights; keep "
+		  "one" },
+		{ "credentials: [~/.ssh, ~/.aws, \"${HOME}/.ssh/\"]\n",
+		  "'${HOME}/.ssh/' has a store in line 4 already; keep one of them" },
+		{ "credentials: [~/.ssh]\nfiles:\n  - {path: \"~/.ssh\", allow: [read]}\n", NULL },
+		{ "files:\n  - {path: \"/a\", allow: [exec]}\n  - {path: \"/a/b\", allow: "
+		  "[exec]}\n",
+		  NULL },
+		{ "files:\n  - {path: \"~/\", allow: [write]}\n",
+		  "p.yaml:5:12: '~/' is too much to change all of; name a directory below it" },
+		{ "files:\n  - {path: \"~/\", allow: [write], broad: true}\n", NULL },
+		{ "files:\n  - {path: \"/**\", allow: [control]}\n",
+		  "p.yaml:5:12: '/**' is too much" },
+		{ "files:\n  - {path: \"/etc\", allow: [create]}\n",
+		  "p.yaml:5:12: '/etc' is too much" },
+		{ "files:\n  - {path: \"/etc/x\", allow: [write]}\n", NULL },
+		{ "files:\n  - {path: \"${WORKSPACE}\", allow: [write]}\n", NULL },
+		{ "files:\n  - {path: \"${WORKSPACE}/../x\", allow: [write]}\n",
+		  "p.yaml:5:12: '/${WORKSPACE}/../x' goes up by .." },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		cleanup_policy struct policy *p = NULL;
+		struct weir_err e = { 0 };
+		char text[512];
+		int err;
+
+		snprintf(text, sizeof(text), HEAD "%s", rows[i].text);
+		assert_int_equal(policy_load("p.yaml", text, strlen(text), &p, &e), 0);
+		err = policy_check_written(p, &e);
+		if (err != (rows[i].wrong ? -EINVAL : 0) ||
+		    (err < 0 && !strstr(e.text, rows[i].wrong)))
+			fail_msg("%s gives: %d %s", rows[i].text, err, e.text);
 	}
 }
 
@@ -643,12 +686,13 @@ static void t_profiles(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		LAB_TEST(t_plain),	 LAB_TEST(t_forms),	  LAB_TEST(t_workspace_alone),
-		LAB_TEST(t_nested),	 LAB_TEST(t_absent),	  LAB_TEST(t_credentials),
-		LAB_TEST(t_hard_links),	 LAB_TEST(t_symlinks),	  LAB_TEST(t_symlink_traps),
-		LAB_TEST(t_store_links), LAB_TEST(t_same_object), LAB_TEST(t_broad),
-		LAB_TEST(t_environment), LAB_TEST(t_store_limit), LAB_TEST(t_many_rules),
-		LAB_TEST(t_explain),	 LAB_TEST(t_profiles),	  cmocka_unit_test(t_control),
+		LAB_TEST(t_plain),	     LAB_TEST(t_forms),	      LAB_TEST(t_workspace_alone),
+		LAB_TEST(t_nested),	     LAB_TEST(t_absent),      LAB_TEST(t_credentials),
+		LAB_TEST(t_hard_links),	     LAB_TEST(t_symlinks),    LAB_TEST(t_symlink_traps),
+		LAB_TEST(t_store_links),     LAB_TEST(t_same_object), LAB_TEST(t_broad),
+		LAB_TEST(t_environment),     LAB_TEST(t_store_limit), LAB_TEST(t_many_rules),
+		LAB_TEST(t_explain),	     LAB_TEST(t_profiles),    cmocka_unit_test(t_control),
+		cmocka_unit_test(t_written),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

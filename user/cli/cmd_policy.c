@@ -16,7 +16,7 @@
 #include "user/cli/environ.h"
 #include "user/cli/say.h"
 #include "user/policy/compile.h"
-#include "user/policy/reach.h"
+#include "user/policy/warn.h"
 
 enum {
 	OPT_USER = 256
@@ -120,7 +120,7 @@ static int check(const struct policy_options *o, struct scene *s, struct buf *b,
 	const struct policy *p = s->policy;
 	char hex[DIGEST_HEX];
 
-	if (o->workspace && compile(o, s, e) < 0)
+	if ((o->workspace ? compile(o, s, e) : policy_check_written(p, e)) < 0)
 		return e->err;
 	digest_hex(p->sha256, DIGEST_SIZE, hex);
 	buf_add_escaped(b, p->file, strlen(p->file));

@@ -53,6 +53,7 @@ struct policy_build {
 
 /* The steps. Borrows: b. Returns: 0 or a negative errno with the error set. */
 int policy_build_entries(struct policy_build *b);
+int policy_build_written(struct policy_build *b); /* entries, without a look at the host */
 int policy_build_items(struct policy_build *b);
 int policy_build_names(struct policy_build *b);
 int policy_build_stores(struct policy_build *b);

@@ -125,6 +125,10 @@ struct policy_image {
 int policy_compile(const struct policy *p, const struct policy_env *env,
 		   struct policy_image **ret_image, struct weir_err *e);
 
+/* Refuses what policy_compile would refuse on every host: the same path twice, broad grants.
+ * Borrows: p. Returns: 0, -EINVAL with FILE:LINE:COLUMN, -ENOMEM. */
+int policy_check_written(const struct policy *p, struct weir_err *e);
+
 /* Frees an image; NULL is fine. */
 void policy_image_free(struct policy_image *im);
 static inline void cleanup_policy_image_fn(struct policy_image **im)

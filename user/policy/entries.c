@@ -76,9 +76,8 @@ static int check_twins(struct policy_build *b)
 			continue;
 		return policy_error(b->p->file, y->pos, b->e,
 				    "'%s' has a %s in line %u already%s; keep one of them",
-				    policy_quote(y->path.path).text,
-				    y->credential ? "store" : "rule", x->pos.line,
-				    same ? "" : ", with other rights");
+				    policy_quote(y->written).text, y->credential ? "store" : "rule",
+				    x->pos.line, same ? "" : ", with other rights");
 	}
 	return 0;
 }
@@ -96,7 +95,7 @@ static int check_broad(struct policy_build *b, const struct policy_entry *entry)
 	return policy_error(b->p->file, entry->pos, b->e,
 			    "'%s' is too much to change all of; name a directory below it, or add "
 			    "`broad: true` to the rule",
-			    policy_quote(entry->path.path).text);
+			    policy_quote(entry->written).text);
 }
 
 /* A grant written inside the workspace must not lead out of it: the link may be a trap. */
@@ -172,7 +171,8 @@ static int look_at_entry(struct policy_build *b, struct policy_entry *entry)
 			       policy_quote(entry->at.real).text);
 }
 
-int policy_build_entries(struct policy_build *b)
+/* What is written, before the host is looked at. */
+static int add_entries(struct policy_build *b)
 {
 	const struct policy *p = b->p;
 	int err = 0;
@@ -181,9 +181,23 @@ int policy_build_entries(struct policy_build *b)
 		err = add_entry(b, &p->files.items[i].path, &p->files.items[i]);
 	for (size_t i = 0; err == 0 && i < p->credentials.count; i++)
 		err = add_entry(b, &p->credentials.items[i], NULL);
-	if (err == 0)
-		err = check_twins(b);
+	return err == 0 ? check_twins(b) : err;
+}
+
+int policy_build_entries(struct policy_build *b)
+{
+	int err = add_entries(b);
+
 	for (size_t i = 0; err == 0 && i < b->entry_count; i++)
 		err = look_at_entry(b, &b->entries[i]);
+	return err;
+}
+
+int policy_build_written(struct policy_build *b)
+{
+	int err = add_entries(b);
+
+	for (size_t i = 0; err == 0 && i < b->entry_count; i++)
+		err = check_broad(b, &b->entries[i]);
 	return err;
 }

@@ -31,9 +31,4 @@ int policy_add_reach_powers(struct buf *b, uint64_t powers);
  * what is wrong with it; static. */
 const char *policy_parse_cidr(const char *text, struct weir_netrule *ret_rule);
 
-/* Appends a line for each thing that is valid and yet gives away the host: sockets of container
- * engines, message buses and service managers; all of the internet. Borrows: p.
- * Returns: as buf_add. */
-int policy_add_warnings(struct buf *b, const struct policy *p);
-
 #endif
