@@ -263,14 +263,31 @@ static json_t *approvals(const struct facts *f)
 			 "approvers", names, "exceptions", exceptions, "signed", signed_file);
 }
 
+/* The files of a directory, NULL for other kinds and without memory. */
+static json_t *more_subjects(const struct facts *f)
+{
+	struct weir_err none = { 0 };
+
+	return kind_of(f->p->kind)->is_dir
+		       ? dirs_subjects(buf_str(&f->p->changes_text), f->p->dir.from, &none)
+		       : NULL;
+}
+
 static json_t *statement(const struct facts *f, enum attest_kind kind, json_t *predicate)
 {
+	json_t *subjects = json_array(), *more = more_subjects(f);
 	json_t *subject = json_pack(
 		"{s:o, s:{s:s, s:s}, s:{s:[o]}}", "name", json_escaped(f->p->target), "digest",
 		kind_of(f->p->kind)->is_tag ? "gitTag" : "gitCommit", f->commit, "gitTree", f->tree,
 		"annotations", "sourceRefs", json_escaped(f->p->target));
 
-	return json_pack("{s:s, s:[o], s:s, s:o}", "_type", ATTEST_STATEMENT, "subject", subject,
+	json_array_append_new(subjects, subject);
+	if (kind_of(f->p->kind)->is_dir && (!more || json_array_extend(subjects, more) < 0)) {
+		json_decref(subjects);
+		subjects = NULL;
+	}
+	json_decref(more);
+	return json_pack("{s:s, s:o, s:s, s:o}", "_type", ATTEST_STATEMENT, "subject", subjects,
 			 "predicateType", kinds[kind].type, "predicate", predicate);
 }
 

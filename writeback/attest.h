@@ -2,7 +2,8 @@
 /*
  * What the gate attests of a promotion, for tools of others: in-toto Statements v1 in DSSE
  * envelopes (writeback/dsse.h), signed by the key that signed the commit. Subject of each:
- * the commit, by gitCommit and gitTree (a tag by gitTag). They are files of the record (writeback/record.h):
+ * the commit, by gitCommit and gitTree (a tag by gitTag), and the files of a directory
+ * (writeback/dirs.h). They are files of the record (writeback/record.h):
  *
  *   provenance.json      SLSA provenance v1          how it came about
  *   runtime-trace.json   in-toto runtime-trace v0.1  what was watched while it ran

@@ -17,6 +17,7 @@
 #include "user/base/usage.h"
 #include "writeback/caller.h"
 #include "writeback/command.h"
+#include "writeback/digest.h"
 #include "writeback/json.h"
 #include "writeback/keeper.h"
 #include "writeback/message.h"
@@ -48,6 +49,7 @@ struct args {
 	const char *message;
 	const char *author;
 	const char *promotion; /* only this one */
+	const char *dir;       /* NAME of --to dir:NAME */
 	bool json;
 	/* opened by root */
 	int run_dir;
@@ -78,16 +80,16 @@ static int peek(const struct args *a, struct statement *ret_statement)
 	return 0;
 }
 
-/* The digest that a promoted commit's record has. Returns: 0 or a negative errno with e. */
-static int promoted_digest(const struct repo *r, const git_oid *commit, char ret_hex[DIGEST_HEX],
-			   struct weir_err *e)
+/* The promotion text that a promoted commit's record has, and its digest. Returns: 0 or a negative
+ * errno with e. */
+static int promoted_text(const struct repo *r, const git_oid *commit, struct buf *ret_text,
+			 char ret_hex[DIGEST_HEX], struct weir_err *e)
 {
 	unsigned char hash[DIGEST_SIZE];
-	cleanup_buf struct buf text = { 0 };
-	int err = record_read_file(r, commit, "promotion", &text, e);
+	int err = record_read_file(r, commit, "promotion", ret_text, e);
 
 	if (err == 0)
-		err = digest_bytes(buf_str(&text), text.len, hash);
+		err = digest_bytes(buf_str(ret_text), ret_text->len, hash);
 	if (err == 0)
 		digest_hex(hash, sizeof(hash), ret_hex);
 	return err;
@@ -99,17 +101,27 @@ static int check_promoted(const struct repo *r, const struct args *a, const stru
 			  char ret_hex[DIGEST_HEX], struct weir_err *e)
 {
 	git_oid commit, tip;
+	cleanup_buf struct buf text = { 0 };
+	cleanup_buf struct buf ref = { 0 };
 	int err = git_oid_fromstr(&commit, n->promoted) < 0 ? -EBADMSG : 0;
+	bool is_dir;
 
 	if (err == 0)
-		err = repo_read_ref(r, n->ref, &tip, e);
+		err = promoted_text(r, &commit, &text, ret_hex, e);
+	is_dir = err == 0 && kind_of_text(buf_str(&text)) == KIND_DIR;
+	if (is_dir)
+		err = digest_find(buf_str(&text), "ref", &ref);
 	if (err == 0)
-		err = repo_reaches(r, &tip, &commit, e);
+		err = repo_read_ref(r, is_dir ? buf_str(&ref) : n->ref, &tip, e);
+	/* directories don't stand on each other */
+	if (err == 0 && is_dir && !git_oid_equal(&tip, &commit))
+		return refuse(e, REASON_BASE_MOVED,
+			      "promoted as %s; another directory took its place", n->promoted);
+	if (err == 0)
+		err = is_dir ? 1 : repo_reaches(r, &tip, &commit, e);
 	if (err == 0)
 		return refuse(e, REASON_AUDIT, "promoted as %s, which %s does not reach any more",
 			      n->promoted, n->ref);
-	if (err > 0)
-		err = promoted_digest(r, &commit, ret_hex, e);
 	if (err < 0)
 		return e->text[0] ? err : err_errno(e, err, "the record of %s", n->promoted);
 	if (a->promotion && strcmp(a->promotion, ret_hex) != 0)
@@ -143,6 +155,18 @@ static int was_promoted(const struct repo *r, const struct args *a, const struct
 	return 1;
 }
 
+/* The target is the one that was asked for. */
+static bool same_target(const struct promotion *p, const struct pending *x)
+{
+	cleanup_buf struct buf name = { 0 };
+	const char *text = buf_str(&x->promotion);
+
+	if (kind_of_text(text) != p->kind)
+		return false;
+	return p->kind != KIND_DIR || (digest_find(text, "directory", &name) == 0 &&
+				       strcmp(buf_str(&name), p->dir.name) == 0);
+}
+
 static bool same_message(const struct args *a, struct pending *p)
 {
 	cleanup_buf struct buf message = { 0 };
@@ -164,7 +188,8 @@ static int find_proposal(struct promotion *p, const struct args *a, const struct
 	if (err == 0 &&
 	    digest_bytes(buf_str(&p->pending.statement), p->pending.statement.len, hash) == 0)
 		digest_hex(hash, sizeof(hash), hex);
-	if (err == 0 && strcmp(hex, s->sha256) == 0 && same_message(a, &p->pending)) {
+	if (err == 0 && strcmp(hex, s->sha256) == 0 && same_target(p, &p->pending) &&
+	    same_message(a, &p->pending)) {
 		if (a->promotion && strcmp(a->promotion, p->pending.digest) != 0)
 			return refuse(e, REASON_VOID, "the proposal is now sha256:%s",
 				      p->pending.digest);
@@ -216,6 +241,18 @@ static void send_refusal(const struct promotion *p, const struct args *a, const 
 		fputs(buf_str(&text), stdout);
 }
 
+static int choose_target(const struct gate_config *c, const struct args *a, struct promotion *p,
+			 struct weir_err *e)
+{
+	int err = a->dir ? dirs_find(c, a->dir, &p->dir) : 0;
+
+	p->kind = a->dir ? KIND_DIR : KIND_RUN;
+	if (err == -ENOENT)
+		return refuse(e, REASON_REF, "gate.yaml lists no directory %.64s under dirs",
+			      a->dir);
+	return err < 0 ? err_errno(e, err, "--to") : 0;
+}
+
 static int keep_commit(const struct gate_config *c, void *arg, struct weir_err *e)
 {
 	cleanup_promotion struct promotion p = { .repo = { .fd = -1 },
@@ -255,7 +292,9 @@ static int keep_commit(const struct gate_config *c, void *arg, struct weir_err *
 	p.message = a->message;
 	p.author = a->author;
 	p.strength = c->crosscheck ? tree_strength_find(c->crosscheck) : TREE_STRENGTH_STAT;
-	err = find_proposal(&p, a, &s, e);
+	err = choose_target(c, a, &p, e);
+	if (err == 0)
+		err = find_proposal(&p, a, &s, e);
 	if (err < 0)
 		return err;
 	err = gate_run(&p, e);
@@ -399,6 +438,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_PROMOTION:
 		a->promotion = arg;
 		return 0;
+	case 't':
+		if (strncmp(arg, "dir:", 4) != 0)
+			usage_error(state, "--to dir:NAME is all that it takes");
+		a->dir = arg + 4;
+		return 0;
 	case ARGP_KEY_END:
 		if (!a->run)
 			usage_error(state, "--run DIR is missing");
@@ -418,6 +462,8 @@ int command_commit(int argc, char **argv)
 		{ "author", 'a', "\"NAME <EMAIL>\"", 0, "default: the gate", 0 },
 		{ "promotion", KEY_PROMOTION, "SHA256", 0,
 		  "go on with the proposal only if it is this one", 0 },
+		{ "to", 't', "dir:NAME", 0,
+		  "publish a directory of gate.yaml's dirs, not a commit on the branch", 0 },
 		{ "json", 'j', NULL, 0, "print the result as JSON", 0 },
 		{ 0 },
 	};

@@ -20,10 +20,13 @@
 #include "writeback/revision.h"
 #include "writeback/signers.h"
 #include "writeback/verify.h"
+#include "writeback/verifydir.h"
 #include "writeback/verifysource.h"
 
 struct args {
-	const char *commit;
+	const char *commit; /* or a directory */
+	int dir;	    /* -1: it is none */
+	bool dir_good;
 	struct verifysource source;
 	bool deep;
 	bool json;
@@ -44,7 +47,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		a->json = true;
 		return 0;
 	case ARGP_KEY_ARG:
-		return usage_take_one(state, "commit", arg, &a->commit);
+		return usage_take_one(state, "commit or directory", arg, &a->commit);
 	case ARGP_KEY_END:
 		if (!a->commit || !a->source.repository || !a->source.signers_file)
 			usage_error(state, "%s is missing",
@@ -84,8 +87,8 @@ static int check_glass(const struct verify *v, struct weir_err *e)
 		      (unsigned long long)g.proof.index);
 }
 
-static int print_json(const struct verify *v, const struct gate_texts *glass, int err,
-		      const struct weir_err *e)
+static int print_json(const struct args *a, const struct verify *v, const struct gate_texts *glass,
+		      int err, const struct weir_err *e)
 {
 	cleanup_buf struct buf text = { 0 };
 	json_t *list = json_array(), *past = json_array();
@@ -96,6 +99,9 @@ static int print_json(const struct verify *v, const struct gate_texts *glass, in
 		json_array_append_new(list, json_pack("{s:s, s:b}", "link",
 						      verify_name((enum verify_link)i), "ok",
 						      i < v->checked));
+	if (a->dir >= 0 && v->checked == verify_count(v))
+		json_array_append_new(
+			list, json_pack("{s:s, s:b}", "link", VERIFYDIR_LINK, "ok", a->dir_good));
 	for (size_t i = 0; i < glass->count; i++)
 		json_array_append_new(past, json_string(glass->items[i]));
 	git_oid_tostr(hex, sizeof(hex), &v->commit);
@@ -108,7 +114,8 @@ static int print_json(const struct verify *v, const struct gate_texts *glass, in
 	return 0;
 }
 
-static void print_text(const struct verify *v, const struct gate_texts *glass, int err)
+static void print_text(const struct args *a, const struct verify *v, const struct gate_texts *glass,
+		       int err)
 {
 	char hex[OID_HEX];
 
@@ -120,6 +127,11 @@ static void print_text(const struct verify *v, const struct gate_texts *glass, i
 		       verify_what((enum verify_link)v->checked));
 		return;
 	}
+	if (a->dir >= 0)
+		printf("%s  %-10s %s\n", a->dir_good ? "ok  " : "FAIL", VERIFYDIR_LINK,
+		       VERIFYDIR_WHAT);
+	if (a->dir >= 0 && !a->dir_good)
+		return;
 	for (size_t i = 0; i < glass->count; i++)
 		printf("note  break-glass commit %s is in its history\n", glass->items[i]);
 	git_oid_tostr(hex, sizeof(hex), &v->commit);
@@ -131,7 +143,11 @@ static int find(const struct args *a, struct verify *v, struct weir_err *e)
 {
 	cleanup_buf struct buf promotion = { 0 };
 	struct weir_err none = { 0 };
-	int err = revision_find_tag(v->repo, a->commit, &v->commit, e);
+	int err;
+
+	if (a->dir >= 0)
+		return verifydir_find(v->repo, a->dir, &v->commit, e);
+	err = revision_find_tag(v->repo, a->commit, &v->commit, e);
 
 	if (err < 0)
 		return err;
@@ -145,13 +161,26 @@ static int find(const struct args *a, struct verify *v, struct weir_err *e)
 	return revision_find(v->repo, a->commit, &v->commit, e);
 }
 
+static int open_dir(struct args *a, struct weir_err *e)
+{
+	if (!verifydir_is_path(a->commit))
+		return 0;
+	a->dir = open(a->commit, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (a->dir >= 0)
+		return 0;
+	e->exit_code = GATE_EXIT_USAGE;
+	return err_errno(e, -errno, "directory %s", a->commit);
+}
+
 static int verify(struct args *a, struct weir_err *e)
 {
 	struct verifysource *source = &a->source;
 	cleanup_verify struct verify v = { .repo = &source->repo, .deep = a->deep };
 	struct gate_texts glass = { 0 };
-	int err = verifysource_open(source, e);
+	int err = open_dir(a, e);
 
+	if (err == 0)
+		err = verifysource_open(source, e);
 	if (err == 0)
 		err = find(a, &v, e);
 	if (err < 0)
@@ -160,14 +189,18 @@ static int verify(struct args *a, struct weir_err *e)
 	v.ledger_key = &source->key;
 	v.ledger = source->has_ledger ? &source->ledger : NULL;
 	err = verify_run(&v, e);
+	if (err == 0 && a->dir >= 0) {
+		err = verifydir_files(&v, a->dir, e);
+		a->dir_good = err == 0;
+	}
 	if (err == 0)
 		err = find_glass(&v, &glass, e);
 	else
 		err = check_glass(&v, e) < 0 ? -EPERM : err;
 	if (a->json)
-		print_json(&v, &glass, err, e);
+		print_json(a, &v, &glass, err, e);
 	else
-		print_text(&v, &glass, err);
+		print_text(a, &v, &glass, err);
 	gate_texts_done(&glass);
 	return err;
 }
@@ -185,14 +218,15 @@ int command_verify(int argc, char **argv)
 	static const struct argp argp = {
 		options,
 		parse,
-		"COMMIT",
-		"Check a promoted commit, offline, with public keys only; "
-		"names the link that fails.",
+		"COMMIT|TAG|DIR",
+		"Check a promoted commit, tag or directory, offline, with public keys only; "
+		"names the link that fails. A directory is named with a slash at one end, or with "
+		"a dot at its start.",
 		NULL,
 		NULL,
 		NULL
 	};
-	struct args a = { .source = VERIFYSOURCE_CLOSED };
+	struct args a = { .dir = -1, .source = VERIFYSOURCE_CLOSED };
 	struct weir_err e = { 0 };
 	int err;
 

@@ -21,7 +21,7 @@
 	X(tag, "tag", "name a promoted commit for good, by a signed tag") \
 	X(attest, "attest", "print the attestations of a promoted commit") \
 	X(except, "except", "accept findings for a time, by name, signed") \
-	X(verify, "verify", "check a promoted commit or tag with public keys only") \
+	X(verify, "verify", "check a promoted commit, tag or directory with public keys only") \
 	X(receive, "receive", "judge what is pushed to the repository, as its hook") \
 	X(audit, "audit", "check every commit of a branch, and the ledger") \
 	X(serve, "serve", "serve people who are not root; relay one of them (ssh)") \

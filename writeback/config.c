@@ -12,6 +12,7 @@
 #include "user/base/fsio.h"
 #include "user/tree/compare.h"
 #include "writeback/approval.h"
+#include "writeback/dirs.h"
 #include "writeback/reason.h"
 #include "writeback/yamltext.h"
 
@@ -32,6 +33,7 @@ static const struct member {
 	{ "repository", SHAPE_TEXT, true, offsetof(struct gate_config, repository) },
 	{ "refs", SHAPE_LIST, true, offsetof(struct gate_config, refs) },
 	{ "tags", SHAPE_LIST, false, offsetof(struct gate_config, tags) },
+	{ "dirs", SHAPE_LIST, false, offsetof(struct gate_config, dirs) },
 	{ "user", SHAPE_TEXT, true, offsetof(struct gate_config, user) },
 	{ "key", SHAPE_TEXT, true, offsetof(struct gate_config, key) },
 	{ "agent", SHAPE_TEXT, false, offsetof(struct gate_config, agent) },
@@ -204,6 +206,31 @@ static int check_remote(const struct parse *p, const yaml_node_t *root)
 	return 0;
 }
 
+/* Each can be read, and no two have one name or one path. */
+static int check_dirs(const struct parse *p, const yaml_node_t *root)
+{
+	const struct gate_texts *dirs = &p->config->dirs;
+
+	if (dirs->count > 0 && p->config->mode && strcmp(p->config->mode, "push") == 0)
+		return fail(p, root, "dirs need mode direct");
+	for (size_t i = 0; i < dirs->count; i++) {
+		cleanup_gate_dir struct gate_dir dir = { 0 };
+
+		if (dirs_parse(dirs->items[i], &dir) < 0)
+			return fail(p, root,
+				    "dirs: each is \"NAME FROM PATH\": letters, digits and ._+-; a "
+				    "path below the workspace; an absolute path");
+		for (size_t k = 0; k < i; k++) {
+			cleanup_gate_dir struct gate_dir other = { 0 };
+
+			if (dirs_parse(dirs->items[k], &other) < 0 ||
+			    strcmp(dir.name, other.name) == 0 || strcmp(dir.path, other.path) == 0)
+				return fail(p, root, "dirs: two have one name or one path");
+		}
+	}
+	return 0;
+}
+
 static int check_values(const struct parse *p, const yaml_node_t *root)
 {
 	const struct gate_config *c = p->config;
@@ -245,6 +272,8 @@ static int check_values(const struct parse *p, const yaml_node_t *root)
 		return fail(p, root, "crosscheck is full, stat or trace");
 	if (c->expire && signed_span_parse(c->expire) <= 0)
 		return fail(p, root, "expire is a span such as 12h or 30d");
+	if (check_dirs(p, root) < 0)
+		return p->e->err;
 	return check_remote(p, root);
 }
 

@@ -9,6 +9,8 @@
  *   repository: /srv/git/project.git   bare, owned by user
  *   refs: [refs/heads/main]            what may be promoted to
  *   tags: [v*]                         optional: names of tags that may be made (user/base/glob.h)
+ *   dirs: ["site dist /srv/www/site"]  optional: directories that runs may fill, each NAME FROM PATH
+ *                                      (writeback/dirs.h)
  *   user: weir                         owner of repository, key and state
  *   key: /etc/weir/keys/gate           OpenSSH Ed25519 file, 0600, of user; with agent: .pub
  *   agent: /run/weir/agent.sock        optional: ssh-agent that holds the key
@@ -77,6 +79,7 @@ struct gate_config {
 	char *repository;
 	struct gate_texts refs;
 	struct gate_texts tags;
+	struct gate_texts dirs;
 	char *user;
 	char *key;
 	char *agent; /* NULL: sign with the key file */

@@ -12,7 +12,13 @@
  *   kind NAME                      of writeback/kind.h; a run has no such line
  *   repository ID                  of gate.yaml
  *   ref NAME                       target
- *   base COMMIT                    parent, and what the ref must hold; the commit of a tag
+ *   directory NAME                 of a directory (writeback/dirs.h), these five:
+ *   path PATH                      its place on the gate's host
+ *   from DIRECTORY                 below the workspace, whose files it takes
+ *   branch REF                     that the run was made from
+ *   old COMMIT                     what the ref must hold, and PATH show
+ *   base COMMIT                    parent, and what the ref must hold; the commit of a tag; of a
+ *                                  directory, the one that the run was made from
  *   tree TREE                      git's id of the new tree
  *   changes SHA256                 of the changes text
  *   pack SHA256                    of the quarantined pack's file

@@ -115,6 +115,19 @@ int hazards_add(struct hazards *h, enum hazard_kind kind, const char *path)
 	return hazards_note(h, kind, path, &(struct hazard_note){ 0 });
 }
 
+void hazards_drop(struct hazards *h, uint64_t classes)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < h->count; i++) {
+		if (classes >> h->items[i].kind & 1)
+			hazard_done(&h->items[i]);
+		else
+			h->items[kept++] = h->items[i];
+	}
+	h->count = kept;
+}
+
 struct hazard *hazards_find(const struct hazards *h, const char *id)
 {
 	for (size_t i = 0; i < h->count; i++)

@@ -175,6 +175,9 @@ int hazards_note(struct hazards *h, enum hazard_kind kind, const char *path,
 int hazard_make_id(enum hazard_kind kind, const char *path, const void *subject, size_t len,
 		   char *ret_id);
 
+/* Removes the findings of these classes (bits of enum hazard_kind). */
+void hazards_drop(struct hazards *h, uint64_t classes);
+
 /* Returns: the first finding with this id, borrowed from h, or NULL. Borrows: id. */
 struct hazard *hazards_find(const struct hazards *h, const char *id);
 

@@ -220,7 +220,8 @@ int intake_file(struct intake *in, struct change *c, const struct reader_file *f
 		return changed(c, "has another type or mode", e);
 	if (S_ISLNK(c->st_mode)) {
 		err = take_bytes(in, c, file->target, file->target_len, e);
-		if (err == 0 && names_inspect_link(in->hazards, c->path, file->target) < 0)
+		if (err == 0 &&
+		    names_inspect_link(in->hazards, c->path, in->root, file->target) < 0)
 			err = err_errno(e, -ENOMEM, "%s", c->path);
 		return err;
 	}
@@ -242,7 +243,7 @@ int intake_blob(struct intake *in, const struct change *c, struct weir_err *e)
 	if (err < 0)
 		return err;
 	if (S_ISLNK(c->new_mode))
-		return names_inspect_link(in->hazards, c->path, buf_str(&data)) < 0
+		return names_inspect_link(in->hazards, c->path, in->root, buf_str(&data)) < 0
 			       ? err_errno(e, -ENOMEM, "%s", c->path)
 			       : 0;
 	return inspect_whole(in, c, buf_str(&data), data.len, e);

@@ -24,6 +24,7 @@ struct intake {
 	struct hazards *hazards;
 	struct digest *sha256;
 	struct scan *scan;
+	size_t root;	       /* bytes at the start of paths that links may not lead above */
 	unsigned char *buffer; /* SCAN_OVERLAP + INTAKE_SMALL + 1 bytes */
 };
 

@@ -20,6 +20,8 @@ void journal_done(struct journal *j)
 	for (unsigned int i = 0; i < JOURNAL_REFS; i++)
 		reflock_done(&j->refs[i]);
 	nonce_done(&j->nonce);
+	free(j->dir);
+	j->dir = NULL;
 }
 
 static json_t *ref_json(const struct reflock *l)
@@ -32,13 +34,22 @@ static json_t *ref_json(const struct reflock *l)
 			 (json_int_t)l->ino);
 }
 
+/* NULL where there is none: such a member is left out. */
+static json_t *dir_json(const struct journal *j)
+{
+	return j->dir ? json_pack("{s:s, s:I, s:I}", "name", j->dir, "new",
+				  (json_int_t)j->swap.new_ino, "old", (json_int_t)j->swap.old_ino)
+		      : NULL;
+}
+
 int journal_write(const struct repo *r, const struct journal *j, struct weir_err *e)
 {
-	cleanup_json json_t *root = json_pack(
-		"{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:[o, o]}", "schema", JOURNAL_SCHEMA, "phase",
-		j->ready ? "ready" : "lock", "nonce", j->nonce.id, "run", j->nonce.run, "statement",
-		j->nonce.statement, "commit", j->nonce.promoted, "intent", (json_int_t)j->intent,
-		"refs", ref_json(&j->refs[0]), ref_json(&j->refs[1]));
+	cleanup_json json_t *root =
+		json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:[o, o], s:o*}", "schema",
+			  JOURNAL_SCHEMA, "phase", j->ready ? "ready" : "lock", "nonce",
+			  j->nonce.id, "run", j->nonce.run, "statement", j->nonce.statement,
+			  "commit", j->nonce.promoted, "intent", (json_int_t)j->intent, "refs",
+			  ref_json(&j->refs[0]), ref_json(&j->refs[1]), "dir", dir_json(j));
 	cleanup_buf struct buf text = { 0 };
 
 	if (!root || json_canonical(root, &text) < 0)
@@ -62,6 +73,18 @@ static int parse_ref(const json_t *json, struct reflock *l, unsigned int number)
 	return 0;
 }
 
+static int parse_dir(const json_t *json, struct journal *j)
+{
+	const json_t *new_ino = json_object_get(json, "new"), *old = json_object_get(json, "old");
+
+	if (!json)
+		return 0;
+	j->dir = json_take_escaped(json, "name");
+	j->swap.new_ino = (uint64_t)json_integer_value(new_ino);
+	j->swap.old_ino = (uint64_t)json_integer_value(old);
+	return j->dir && json_is_integer(new_ino) && json_is_integer(old) ? 0 : -EBADMSG;
+}
+
 static int parse(const json_t *root, struct journal *j)
 {
 	const json_t *refs = json_object_get(root, "refs");
@@ -76,6 +99,8 @@ static int parse(const json_t *root, struct journal *j)
 	    json_take_fixed(root, "nonce", n->id, sizeof(n->id)) < 0 ||
 	    json_take_fixed(root, "statement", n->statement, sizeof(n->statement)) < 0 ||
 	    json_take_fixed(root, "commit", n->promoted, sizeof(n->promoted)) < 0)
+		return -EBADMSG;
+	if (parse_dir(json_object_get(root, "dir"), j) < 0)
 		return -EBADMSG;
 	for (unsigned int i = 0; i < JOURNAL_REFS; i++)
 		if (parse_ref(json_array_get(refs, i), &j->refs[i], i) < 0)

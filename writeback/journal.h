@@ -3,6 +3,7 @@
 #ifndef WEIR_WRITEBACK_JOURNAL_H
 #define WEIR_WRITEBACK_JOURNAL_H
 
+#include "writeback/dirsdisk.h"
 #include "writeback/nonce.h"
 #include "writeback/reflock.h"
 
@@ -13,6 +14,8 @@ struct journal {
 	struct nonce nonce;		   /* id, run, statement, promoted */
 	uint64_t intent;		   /* where the ledger has, or would have, it */
 	struct reflock refs[JOURNAL_REFS]; /* the branch last */
+	char *dir;			   /* NULL: it is about no directory (writeback/dirs.h) */
+	struct dirs_swap swap;
 };
 
 void journal_done(struct journal *j);

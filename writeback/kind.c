@@ -49,6 +49,22 @@ static const struct kind kinds[KIND_COUNT] = {
 		       .crosscheck = tag_crosscheck,
 		       .inspect = tag_inspect,
 		       .quarantine = tag_quarantine },
+	[KIND_DIR] = { .name = "dir",
+		       .again = "weir commit RUN --to dir:NAME",
+		       .has_run = true,
+		       .is_dir = true,
+		       .attests = ATTEST_ALL & ~(1u << ATTEST_VSA),
+		       .trailers = { { "Weir-Directory", "directory", "" },
+				     { "Weir-Run", "run", "" },
+				     { "Weir-Verdict", "verdict", "" },
+				     { "Weir-Manifest", "after", HASH },
+				     { "Weir-Trace", "trace", HASH },
+				     { "Weir-Policy", "policy", HASH } },
+		       .nonce = run_nonce,
+		       .open = run_open,
+		       .crosscheck = run_crosscheck,
+		       .inspect = dir_inspect,
+		       .quarantine = run_quarantine },
 };
 
 /* Steps of the gate's table that are done as the kind of the promotion says. */

@@ -9,6 +9,9 @@
  *           an order of the gate's own (writeback/order.h) stands where a run has its statement
  *   tag     a commit that was promoted gets a name for good: an annotated tag, by an order; the ref
  *           must not exist
+ *   dir     files that a run made, in a directory of gate.yaml (writeback/dirs.h): a commit whose
+ *           tree is those files alone, on a ref of its own; its parent is the commit that the run
+ *           was made from
  *
  * The trailers of an object (git-interpret-trailers(1)) are its last paragraph: those of its row, in
  * their order, then Weir-Ledger (size and root of the ledger before it). Each repeats a line of the
@@ -24,7 +27,7 @@
 #include "writeback/gate.h"
 
 /* X(ID, name) */
-#define PROMOTION_KINDS(X) X(RUN, "run") X(REVERT, "revert") X(TAG, "tag")
+#define PROMOTION_KINDS(X) X(RUN, "run") X(REVERT, "revert") X(TAG, "tag") X(DIR, "dir")
 
 enum promotion_kind {
 #define WEIR_X(id, name) KIND_##id,
@@ -50,6 +53,7 @@ struct kind {
 	const char *again; /* command that goes on with a proposal */
 	bool has_run;	   /* host statement, trace and manifests */
 	bool is_tag;	   /* the object is a tag, else a commit */
+	bool is_dir;	   /* what is published is a directory as well */
 	uint32_t attests;  /* bit set of enum attest_kind */
 	struct kind_trailer trailers[KIND_TRAILERS_MAX];
 #define WEIR_X(step) gate_fn *step;

@@ -155,7 +155,7 @@ static int inspect_target(struct hazards *h, const char *path, const char *targe
 	return 0;
 }
 
-int names_inspect_link(struct hazards *h, const char *path, const char *target)
+int names_inspect_link(struct hazards *h, const char *path, size_t root, const char *target)
 {
 	static const char *const metadata[] = { ".gitmodules", ".gitattributes", ".gitignore",
 						".mailmap" };
@@ -178,7 +178,7 @@ int names_inspect_link(struct hazards *h, const char *path, const char *target)
 		if (name_is_like(name, strlen(name), metadata[i]) &&
 		    hazards_add(h, HAZARD_METALINK, path) < 0)
 			return -ENOMEM;
-	if (leads_outside(path, target) &&
+	if (leads_outside(path + root, target) &&
 	    hazards_note(h, HAZARD_OUTWARD, path,
 			 &(struct hazard_note){ .detail = target,
 						.subject = target,

@@ -32,9 +32,9 @@ bool name_is_like(const char *name, size_t len, const char *want);
 int names_inspect_path(struct hazards *h, const char *path);
 
 /* The same for a symlink at path: leads outside (absolute, or more ".." than there are
- * directories), into a .git, or is itself a git control file. Returns: 0 or -ENOMEM.
+ * directories behind the first `root` bytes), into a .git, or is itself a git control file. Returns: 0 or -ENOMEM.
  * Borrows: all. */
-int names_inspect_link(struct hazards *h, const char *path, const char *target);
+int names_inspect_link(struct hazards *h, const char *path, size_t root, const char *target);
 
 #define NAME_PART_MAX 255	    /* bytes of a component: NAME_MAX; the rest is not looked at */
 #define NAME_FOLD_MAX (4 * 256 + 1) /* bytes of a folded one, with its NUL */

@@ -21,6 +21,7 @@ void promotion_done(struct promotion *p)
 	statement_done(&p->statement);
 	nonce_done(&p->nonce);
 	order_done(&p->order);
+	dirs_done(&p->dir);
 	buf_done(&p->policy_text);
 	policy_free(p->policy);
 	mutations_free(p->mutations);
@@ -93,6 +94,27 @@ static int check_tag(const struct promotion *p, struct weir_err *e)
 	return there ? refuse(e, REASON_TAG_EXISTS, "%s/...", p->target) : 0;
 }
 
+/* The directory has a ref of its own; the branch must still have what the run was made from. */
+static int check_dir(struct promotion *p, struct weir_err *e)
+{
+	struct weir_err none = { 0 };
+	git_oid tip;
+	int err = repo_read_ref(&p->repo, p->nonce.ref, &tip, e);
+
+	p->target = p->dir.ref;
+	if (err == 0)
+		err = repo_reaches(&p->repo, &tip, &p->base_commit, e);
+	if (err == 0)
+		return refuse(e, REASON_BASE_MOVED, "%s does not reach %s any more", p->nonce.ref,
+			      p->nonce.commit);
+	if (err < 0)
+		return err;
+	err = repo_read_ref(&p->repo, p->dir.ref, &p->old_dir, &none);
+	if (err < 0 && err != -ENOENT)
+		*e = none;
+	return err == -ENOENT ? 0 : err;
+}
+
 int promotion_check_ref(struct promotion *p, struct weir_err *e)
 {
 	char now[OID_HEX];
@@ -104,6 +126,8 @@ int promotion_check_ref(struct promotion *p, struct weir_err *e)
 		return check_tag(p, e);
 	if (!gate_texts_have(&p->config->refs, p->target))
 		return refuse(e, REASON_REF, "%s is no promotable ref", p->target);
+	if (kind_of(p->kind)->is_dir)
+		return check_dir(p, e);
 	err = repo_read_ref(&p->repo, p->target, &tip, e);
 	if (err < 0)
 		return err;

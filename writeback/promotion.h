@@ -14,6 +14,7 @@
 #include "writeback/attest.h"
 #include "writeback/changes.h"
 #include "writeback/config.h"
+#include "writeback/dirs.h"
 #include "writeback/except.h"
 #include "writeback/gate.h"
 #include "writeback/gateledger.h"
@@ -49,6 +50,8 @@ struct uids {
 	bool overflow;
 };
 
+#define CHANGES_MAX 1000000 /* files in one promotion */
+
 struct promotion {
 	/* given */
 	enum promotion_kind kind;
@@ -73,9 +76,11 @@ struct promotion {
 	struct buf signature_text;
 	struct statement statement;
 	struct nonce nonce;
-	struct order order; /* of kinds without a run; statement_text has its text */
-	git_oid object;	    /* commit that it is about */
-	const char *target; /* ref that is written */
+	struct order order;  /* of kinds without a run; statement_text has its text */
+	git_oid object;	     /* commit that it is about */
+	const char *target;  /* ref that is written */
+	struct gate_dir dir; /* of that kind */
+	git_oid old_dir;     /* what its ref holds; zero: nothing */
 	git_oid base_commit;
 	struct repo_commit base_head;
 
@@ -104,6 +109,7 @@ struct promotion {
 	struct changes changes; /* what is promoted */
 	struct changes left;	/* what changed and stays behind; tracked ones first */
 	struct hazards hazards;
+	uint64_t expected; /* classes of findings that are none here, as bits */
 
 	/* quarantine */
 	int quarantine; /* directory */
@@ -157,5 +163,6 @@ gate_fn run_nonce, run_open, run_crosscheck, run_inspect, run_quarantine;
 gate_fn order_nonce, order_open;
 gate_fn revert_crosscheck, revert_inspect, revert_quarantine;
 gate_fn tag_crosscheck, tag_inspect, tag_quarantine;
+gate_fn dir_inspect;
 
 #endif

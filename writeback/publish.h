@@ -10,11 +10,13 @@
  *   checkpoint         copy of the ledger's last checkpoint (writeback/gateledger.h)
  *   journal            what is being published, JSON, schema "weir.journal/2": phase, nonce,
  *                      run, statement, commit, intent (index in the ledger), refs [{ref, old,
- *                      new, ino}], the branch last
+ *                      new, ino}], the branch last; for a directory (writeback/dirs.h) dir
+ *                      {name, new, old}, inode numbers
  *
  * Order: journal "lock" -> branch locked and compared -> ledger: intent -> pack, then index
  * renamed into objects/pack, synced -> commit and record written, synced -> journal "ready" ->
- * record ref renamed -> branch renamed, synced -> ledger: done -> its proof written as a second
+ * record ref renamed -> directory exchanged, where it is about one, which was made before "ready"
+ * -> branch renamed, synced -> ledger: done -> its proof written as a second
  * commit of the record ref, journal, renamed -> nonce used -> journal, locks, quarantine
  * removed. What fails before the branch was renamed: ledger: aborted.
  *

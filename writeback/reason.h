@@ -94,6 +94,10 @@
 	  "entries are gone from the ledger; restore it and find out by whom") \
 	X(TAG_EXISTS, "tag-exists", "a tag is made once and never moved; choose another name") \
 	X(TAG_COMMIT, "tag-commit", "tag a commit that the gate has promoted") \
+	X(DIRECTORY, "directory", \
+	  "find out by whom; put it back or move it away, then promote again") \
+	X(DIRECTORY_FILES, "directory-files", \
+	  "promote all of it, as `dirs` of gate.yaml and writeback.paths say") \
 	X(ORDER_TEXT, "order-text", "ask for it again") \
 	X(REVERT, "revert", "undo it with a run, whose changes are reviewed") \
 	X(REVERT_CONTROL, "revert-control", \

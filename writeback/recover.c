@@ -84,8 +84,44 @@ static int read_branch(const struct repo *r, const struct reflock *l, git_oid *r
 	return err;
 }
 
+/* The directory that a journal names, as gate.yaml has it now. Returns: 1, 0 when it names none,
+ * or a negative errno with e. Gives: ret_dir. */
+static int find_dir(const struct gate_config *c, const struct journal *j, struct gate_dir *ret_dir,
+		    struct weir_err *e)
+{
+	int err = j->dir ? dirs_find(c, j->dir, ret_dir) : 0;
+
+	if (err < 0)
+		return err_set(e, err,
+			       "a promotion to the directory %s was begun, and gate.yaml does not "
+			       "list it any more: list it until the next promotion",
+			       j->dir);
+	return j->dir != NULL;
+}
+
+static int redo_dir(const struct gate_config *c, const struct journal *j, struct weir_err *e)
+{
+	cleanup_gate_dir struct gate_dir dir = { 0 };
+	int err = find_dir(c, j, &dir, e);
+
+	return err == 1 ? dirsdisk_swap(&dir, &j->swap, e) : err;
+}
+
+/* Afterwards only one directory is there: the old one when `back`, else the new one. */
+static int end_dir(const struct gate_config *c, const struct journal *j, bool back,
+		   struct weir_err *e)
+{
+	cleanup_gate_dir struct gate_dir dir = { 0 };
+	int err = find_dir(c, j, &dir, e);
+
+	if (err == 1 && back && j->ready)
+		err = dirsdisk_swap_back(&dir, &j->swap, e);
+	return err < 0 || !j->dir ? err : dirsdisk_clean(&dir, e);
+}
+
 /* Redo from a "ready" journal: refs that are still old are swapped, in order. */
-static int redo(const struct repo *r, struct journal *j, struct weir_err *e)
+static int redo(const struct repo *r, const struct gate_config *c, struct journal *j,
+		struct weir_err *e)
 {
 	for (unsigned int i = 0; i < JOURNAL_REFS; i++) {
 		struct reflock *l = &j->refs[i];
@@ -100,7 +136,9 @@ static int redo(const struct repo *r, struct journal *j, struct weir_err *e)
 			return err_code(e, -ESTALE, "base-moved", "%s moved after a crash", l->ref);
 		free(l->file);
 		l->file = NULL;
-		err = reflock_prepare(r, l, i, e);
+		err = i == JOURNAL_REFS - 1 ? redo_dir(c, j, e) : 0;
+		if (err == 0)
+			err = reflock_prepare(r, l, i, e);
 		/* the journal must know the new lock's inode before the lock is taken */
 		if (err == 0)
 			err = journal_write(r, j, e);
@@ -116,8 +154,13 @@ static int redo(const struct repo *r, struct journal *j, struct weir_err *e)
 }
 
 /* The branch is elsewhere: whatever was begun is not published. */
-static int give_up(struct gateledger *g, const struct journal *j, struct weir_err *e)
+static int give_up(const struct gate_config *c, struct gateledger *g, const struct journal *j,
+		   struct weir_err *e)
 {
+	int err = end_dir(c, j, true, e);
+
+	if (err < 0)
+		return err;
 	return gateledger_end(g, j->intent, j->nonce.promoted, LEDGER_ABORTED, "crash",
 			      "the gate was ended before it had published", e);
 }
@@ -142,15 +185,15 @@ static int complete(const struct repo *r, const struct gate_config *c, struct ga
 	int err = is_aborted(g, j, e), reaches;
 
 	if (err == 1)
-		return give_up(g, j, e);
+		return give_up(c, g, j, e);
 	if (err == 0 && remote_is_used(c))
 		err = remote_follow(c, r, true, e);
 	if (err == 0)
 		err = read_branch(r, branch, &now, e);
 	if (err < 0)
 		return err;
-	/* a tag is there or not */
-	if (git_oid_is_zero(&now) || strncmp(branch->ref, "refs/tags/", 10) == 0)
+	/* a tag or a directory is there or not */
+	if (git_oid_is_zero(&now) || j->dir || strncmp(branch->ref, "refs/tags/", 10) == 0)
 		reaches = git_oid_equal(&now, &branch->new_id);
 	else
 		reaches = repo_reaches(r, &now, &branch->new_id, e);
@@ -158,17 +201,22 @@ static int complete(const struct repo *r, const struct gate_config *c, struct ga
 		return reaches;
 	if (!reaches) {
 		if (!git_oid_equal(&now, &branch->old))
-			return give_up(g, j, e);
+			return give_up(c, g, j, e);
 		if (remote_is_used(c))
 			err = remote_push(c, r, j->refs, JOURNAL_REFS, e);
 		if (err == -EPERM)
-			return give_up(g, j, e);
+			return give_up(c, g, j, e);
 		if (err == 0)
-			err = redo(r, j, e);
+			err = redo(r, c, j, e);
+		/* somebody else's directory stays where it is */
+		if (err == -EPERM && j->dir)
+			return give_up(c, g, j, e);
 		if (err < 0)
 			return err;
 	}
 	err = publish_end(r, c, g, j, e);
+	if (err == 0)
+		err = end_dir(c, j, false, e);
 	if (err == 0)
 		err = nonce_load(j->nonce.id, &n, e);
 	if (err == 0 && !n.used) {
@@ -212,7 +260,7 @@ int publish_recover(const struct repo *r, const struct gate_config *c, struct ga
 			if (err < 0)
 				return err;
 		}
-		err = j.ready ? complete(r, c, g, &j, e) : give_up(g, &j, e);
+		err = j.ready ? complete(r, c, g, &j, e) : give_up(c, g, &j, e);
 		if (err < 0)
 			return err;
 	}

@@ -131,6 +131,20 @@ static void add_order(const struct promotion *p, struct buf *b)
 	add_line(b, "policy-source", p->policy_source);
 }
 
+/* Where it goes, and what must be there until then. */
+static void add_dir(const struct promotion *p, struct buf *b)
+{
+	char old[OID_HEX] = "";
+
+	if (!git_oid_is_zero(&p->old_dir))
+		git_oid_tostr(old, sizeof(old), &p->old_dir);
+	add_line(b, "directory", p->dir.name);
+	add_line(b, "path", p->dir.path);
+	add_line(b, "from", p->dir.from);
+	add_line(b, "branch", p->nonce.ref);
+	add_line(b, "old", old);
+}
+
 static int add_target(const struct promotion *p, struct buf *b)
 {
 	cleanup_buf struct buf author = { 0 };
@@ -144,6 +158,8 @@ static int add_target(const struct promotion *p, struct buf *b)
 		add_line(b, "kind", kind_of(p->kind)->name);
 	add_line(b, "repository", p->config->id);
 	add_line(b, "ref", p->target);
+	if (kind_of(p->kind)->is_dir)
+		add_dir(p, b);
 	add_line(b, "base", p->nonce.commit);
 	add_line(b, "tree", tree);
 	err = add_hash(b, "changes", p->changes_text.data, p->changes_text.len);

@@ -17,7 +17,6 @@
 #include "writeback/reason.h"
 #include "writeback/twins.h"
 
-#define CHANGES_MAX 1000000
 #define DELETIONS_MIN 10 /* files; fewer are no mass */
 
 static bool is_listed(const struct promotion *p, const struct change *c)

@@ -128,10 +128,13 @@ static int fill_journal(const struct promotion *p, struct journal *j, struct wei
 	j->nonce.run = strdup(p->statement.run);
 	record->ref = strdup(RECORD_REF);
 	branch->ref = strdup(p->target);
-	if (!j->nonce.run || !record->ref || !branch->ref)
+	j->dir = kind_of(p->kind)->is_dir ? strdup(p->dir.name) : NULL;
+	if (!j->nonce.run || !record->ref || !branch->ref || (kind_of(p->kind)->is_dir && !j->dir))
 		return err_errno(e, -ENOMEM, "publishing");
 	/* a tag is new: zero */
-	if (!kind_of(p->kind)->is_tag)
+	if (kind_of(p->kind)->is_dir)
+		branch->old = p->old_dir;
+	else if (!kind_of(p->kind)->is_tag)
 		branch->old = p->base_commit;
 	branch->new_id = p->commit;
 	err = repo_read_ref(&p->repo, RECORD_REF, &record->old, &none);
@@ -164,6 +167,45 @@ static int add_intent(struct promotion *p, struct weir_err *e)
 	return gateledger_add(p->ledger, &n, NULL, e);
 }
 
+/* The next directory is made when all its blobs are durable, and the old one is as it should be. */
+static int prepare_dir(const struct promotion *p, struct journal *j, struct weir_err *e)
+{
+	cleanup_buf struct buf bundle = { 0 };
+	const struct dirs_want want = { .changes = buf_str(&p->changes_text),
+					.from = p->dir.from,
+					.bundle = p->dir.bundle,
+					.envelopes = &bundle };
+	int err = dirs_bundle(&p->attestations, &bundle);
+
+	if (err < 0)
+		return err_errno(e, err, "publishing");
+	err = dirsdisk_check_old(&p->repo, &p->dir, &p->old_dir, &j->swap.old_ino, e);
+	return err < 0 ? err : dirsdisk_stage(&p->repo, &p->dir, &want, &j->swap.new_ino, e);
+}
+
+/* Nothing of the directory may stay when its ref does not move. Returns: 0 or a negative errno. */
+static int undo_dir(const struct promotion *p, const struct journal *j)
+{
+	struct weir_err none = { 0 };
+	int err = j->dir && j->ready ? dirsdisk_swap_back(&p->dir, &j->swap, &none) : 0;
+
+	return err < 0 || !j->dir ? err : dirsdisk_clean(&p->dir, &none);
+}
+
+static int publish_refs(struct promotion *p, struct journal *j, struct weir_err *e)
+{
+	struct reflock *record = &j->refs[0], *branch = &j->refs[1];
+	int err = reflock_take(&p->repo, record, e);
+
+	if (err == 0 && remote_is_used(p->config))
+		err = remote_push(p->config, &p->repo, j->refs, JOURNAL_REFS, e);
+	if (err == 0)
+		err = reflock_publish(&p->repo, record, e);
+	if (err == 0 && j->dir)
+		err = dirsdisk_swap(&p->dir, &j->swap, e);
+	return err < 0 ? err : reflock_publish(&p->repo, branch, e);
+}
+
 static int publish(struct promotion *p, struct journal *j, struct weir_err *e)
 {
 	struct reflock *record = &j->refs[0], *branch = &j->refs[1];
@@ -181,19 +223,13 @@ static int publish(struct promotion *p, struct journal *j, struct weir_err *e)
 		err = publish_objects(p, &record->old, j->intent, &record->new_id, e);
 	if (err == 0)
 		err = reflock_prepare(&p->repo, record, 0, e);
+	if (err == 0 && j->dir)
+		err = prepare_dir(p, j, e);
 	if (err < 0)
 		return err;
 	j->ready = true;
 	err = journal_write(&p->repo, j, e);
-	if (err == 0)
-		err = reflock_take(&p->repo, record, e);
-	if (err == 0 && remote_is_used(p->config))
-		err = remote_push(p->config, &p->repo, j->refs, JOURNAL_REFS, e);
-	if (err == 0)
-		err = reflock_publish(&p->repo, record, e);
-	if (err == 0)
-		err = reflock_publish(&p->repo, branch, e);
-	return err;
+	return err < 0 ? err : publish_refs(p, j, e);
 }
 
 /* The proof is made from the log as it is now: a later one proves the same. */
@@ -295,13 +331,15 @@ int step_publish(struct promotion *p, enum gate_answer *ret_answer, struct weir_
 		reflock_drop(&p->repo, &j.refs[i]);
 	if (err < 0) {
 		/* no later gate may move the branch for a failed one, unless nobody knows */
-		if (!swapped && err != -EAGAIN)
+		if (!swapped && err != -EAGAIN && undo_dir(p, &j) == 0)
 			abort_intent(p, &j, e);
 		return err;
 	}
 	err = publish_end(&p->repo, p->config, p->ledger, &j, e);
 	if (err == 0)
 		err = use_nonce(p, &j, e);
+	if (err == 0 && j.dir)
+		err = dirsdisk_clean(&p->dir, e);
 	if (err == 0)
 		err = journal_remove(&p->repo, e);
 	if (err == 0)

@@ -140,9 +140,11 @@ static int fill(struct promotion *p, int fd, struct weir_err *e)
 	__attribute__((__cleanup__(intake_done))) struct intake in = { .repo = &p->repo,
 								       .hazards = &p->hazards };
 	cleanup_pack struct pack *pack = NULL;
+	bool is_dir = kind_of(p->kind)->is_dir;
 	int err = pack_new(fd, LEVEL, &pack);
 
 	in.pack = pack;
+	in.root = is_dir ? strlen(p->dir.from) + 1 : 0;
 	if (err == 0)
 		err = intake_init(&in);
 	if (err == 0)
@@ -150,15 +152,35 @@ static int fill(struct promotion *p, int fd, struct weir_err *e)
 	if (err < 0)
 		return err_errno(e, err, "quarantine");
 	err = take_all(p, &in, e);
+	hazards_drop(&p->hazards, p->expected);
 	if (err == 0)
 		err = except_accept_hazards(p, e);
 	if (err == 0)
 		err = hazards_judge(&p->hazards, p->policy->strict.value != 0, e);
 	if (err == 0)
-		err = treebuild_apply(&p->repo, &p->base_head.tree, &p->changes, pack, &p->tree, e);
+		err = treebuild_apply(&p->repo, is_dir ? NULL : &p->base_head.tree, &p->changes,
+				      pack, &p->tree, e);
 	if (err < 0)
 		return err;
 	return finish(p, pack, e);
+}
+
+/* There must be something new. */
+static int check_new(const struct promotion *p, struct weir_err *e)
+{
+	struct repo_commit old;
+	int err;
+
+	if (!kind_of(p->kind)->is_dir)
+		return git_oid_equal(&p->tree, &p->base_head.tree)
+			       ? refuse(e, REASON_NOTHING, "the new tree is the base commit's")
+			       : 0;
+	if (git_oid_is_zero(&p->old_dir))
+		return 0;
+	err = repo_read_commit(&p->repo, &p->old_dir, &old, e);
+	if (err == 0 && git_oid_equal(&p->tree, &old.tree))
+		err = refuse(e, REASON_NOTHING, "%s has these very files", p->dir.path);
+	return err;
 }
 
 int run_quarantine(struct promotion *p, enum gate_answer *ret_answer, struct weir_err *e)
@@ -178,7 +200,5 @@ int run_quarantine(struct promotion *p, enum gate_answer *ret_answer, struct wei
 	err = fill(p, fd, e);
 	if (err < 0)
 		return err;
-	if (git_oid_equal(&p->tree, &p->base_head.tree))
-		return refuse(e, REASON_NOTHING, "the new tree is the base commit's");
-	return 0;
+	return check_new(p, e);
 }

@@ -306,7 +306,7 @@ static int check_run(struct verify *v, struct weir_err *e)
 	    !verify_promotion_says(v, "before", s.manifest_before) ||
 	    !verify_promotion_says(v, "policy", s.policy) ||
 	    !verify_promotion_says(v, "base", s.commit) ||
-	    !verify_promotion_says(v, "ref", s.ref) ||
+	    !verify_promotion_says(v, kind_of(v->kind)->is_dir ? "branch" : "ref", s.ref) ||
 	    !verify_promotion_says(v, "verdict", s.verdict))
 		return verify_fail(VERIFY_STATEMENT, e, "the statement is of another promotion");
 	return 0;
@@ -346,6 +346,29 @@ static int check_policy(struct verify *v, struct weir_err *e)
 	return 0;
 }
 
+/* A directory was not replaced since, and its branch still has what it was made from. */
+static int check_dir_branch(struct verify *v, const git_oid *dir, struct weir_err *e)
+{
+	cleanup_buf struct buf branch = { 0 };
+	struct weir_err cause = { 0 };
+	git_oid tip;
+	int err;
+
+	if (!git_oid_equal(dir, &v->commit))
+		return verify_fail(VERIFY_BRANCH, e, "another directory took its place");
+	err = digest_find(buf_str(&v->record.promotion), "branch", &branch);
+	if (err == 0)
+		err = repo_read_ref(v->repo, buf_str(&branch), &tip, &cause);
+	if (err == 0)
+		err = repo_reaches(v->repo, &tip, &v->head.parent, &cause);
+	if (err < 0)
+		return verify_fail(VERIFY_BRANCH, e,
+				   cause.text[0] ? cause.text : "no branch is recorded");
+	return err == 1 ? 0
+			: verify_fail(VERIFY_BRANCH, e,
+				      "the branch does not reach the commit it was made from");
+}
+
 static int check_branch(struct verify *v, struct weir_err *e)
 {
 	cleanup_buf struct buf ref = { 0 };
@@ -362,6 +385,8 @@ static int check_branch(struct verify *v, struct weir_err *e)
 		return git_oid_equal(&tip, &v->commit)
 			       ? 0
 			       : verify_fail(VERIFY_BRANCH, e, "the ref holds another tag");
+	if (kind_of(v->kind)->is_dir)
+		return check_dir_branch(v, &tip, e);
 	err = v->reached ? 1 : repo_reaches(v->repo, &tip, &v->commit, &cause);
 	if (err < 0)
 		return verify_fail(VERIFY_BRANCH, e, cause.text);

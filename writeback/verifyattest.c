@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "user/base/cleanup.h"
+#include "user/base/escape.h"
+#include "writeback/dirs.h"
 #include "writeback/dsse.h"
 #include "writeback/json.h"
 #include "writeback/sshkey.h"
@@ -132,6 +134,23 @@ static const char *check_predicate(const struct verify *v, enum attest_kind kind
 	return NULL;
 }
 
+/* Behind the commit: nothing, or the files of a directory. */
+static bool has_subjects(const struct verify *v, const json_t *subjects)
+{
+	cleanup_buf struct buf from = { 0 };
+	cleanup_json json_t *want = NULL;
+	struct weir_err none = { 0 };
+
+	if (!kind_of(v->kind)->is_dir)
+		return json_array_size(subjects) == 1;
+	if (!says(v, "from", &from) || escape_undo(from.data) < 0)
+		return false;
+	want = dirs_subjects(buf_str(&v->record.changes), buf_str(&from), &none);
+	if (!want || json_array_insert(want, 0, json_array_get(subjects, 0)) < 0)
+		return false;
+	return json_equal(want, subjects);
+}
+
 static const char *check_statement(const struct verify *v, enum attest_kind kind,
 				   const json_t *root)
 {
@@ -144,10 +163,12 @@ static const char *check_statement(const struct verify *v, enum attest_kind kind
 	if (!json_text_is(root, "_type", ATTEST_STATEMENT) ||
 	    !json_text_is(root, "predicateType", attest_type(kind)))
 		return "is a statement of another type";
-	if (json_array_size(subjects) != 1 ||
+	if (json_array_size(subjects) == 0 ||
 	    !json_text_is(digest, v->is_tag ? "gitTag" : "gitCommit", commit))
 		return "is about another commit";
-	return json_text_is(digest, "gitTree", tree) ? NULL : "is about another tree";
+	if (!json_text_is(digest, "gitTree", tree))
+		return "is about another tree";
+	return has_subjects(v, subjects) ? NULL : "is about other files";
 }
 
 static int check_payload(const struct verify *v, enum attest_kind kind, const char *promotion,

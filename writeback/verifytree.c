@@ -7,65 +7,8 @@
 #include <string.h>
 
 #include "user/base/cleanup.h"
-#include "user/base/escape.h"
 #include "writeback/blob.h"
-#include "writeback/digest.h"
-
-/* One line of the changes text, taken apart in place. */
-struct line {
-	char *old_mode, *new_mode, *sha256, *old_id, *new_id, *path;
-	size_t len; /* of path */
-};
-
-static int parse_line(char *text, struct line *l)
-{
-	char *fields[8];
-	long len;
-
-	for (int i = 0; i < 7; i++) {
-		fields[i] = text;
-		text = strchr(text, ' ');
-		if (!text)
-			return -EBADMSG;
-		*text++ = '\0';
-	}
-	len = escape_undo(text);
-	if (len <= 0)
-		return -EBADMSG;
-	*l =
-		(struct line){ fields[1], fields[2], fields[4],	 fields[5],
-			       fields[6], text,	     (size_t)len };
-	return 0;
-}
-
-typedef int line_fn(const struct line *l, void *arg, struct weir_err *e);
-
-static int each_line(const struct verify *v, line_fn *fn, void *arg, struct weir_err *e)
-{
-	cleanup_free char *copy = strdup(buf_str(&v->record.changes));
-	char *at = NULL, *text;
-	bool head = true;
-
-	if (!copy)
-		return err_errno(e, -ENOMEM, "reading the changes");
-	for (text = strtok_r(copy, "\n", &at); text; text = strtok_r(NULL, "\n", &at)) {
-		struct line l;
-		int err;
-
-		if (head) {
-			head = false;
-			if (strcmp(text, CHANGES_HEAD) != 0)
-				return err_set(e, -EBADMSG, "the list has another version");
-			continue;
-		}
-		if (parse_line(text, &l) < 0)
-			return err_set(e, -EBADMSG, "the list of changes is damaged");
-		err = fn(&l, arg, e);
-		if (err < 0)
-			return err;
-	}
-	return 0;
-}
+#include "writeback/changestext.h"
 
 struct trees {
 	struct base old, new;
@@ -82,7 +25,7 @@ static bool entry_is(const struct base_entry *entry, const char *mode, const cha
 	return strtoul(mode, NULL, 8) == entry->mode && strcmp(hex, id) == 0;
 }
 
-static int check_line(const struct line *l, void *arg, struct weir_err *e)
+static int check_line(const struct changes_line *l, void *arg, struct weir_err *e)
 {
 	struct trees *t = arg;
 
@@ -118,12 +61,13 @@ int verifytree_changes(const struct verify *v, struct weir_err *e)
 	size_t count;
 	int err = repo_read_commit(v->repo, &v->head.parent, &parent, e);
 
-	if (err == 0)
+	/* a directory's files are all listed, whatever the sources have */
+	if (err == 0 && !kind_of(v->kind)->is_dir)
 		err = base_load(v->repo, &parent.tree, &t.old, e);
 	if (err == 0)
 		err = base_load(v->repo, &v->head.tree, &t.new, e);
 	if (err == 0)
-		err = each_line(v, check_line, &t, e);
+		err = changestext_each(buf_str(&v->record.changes), check_line, &t, e);
 	count = err == 0 ? count_differences(&t) : 0;
 	if (err == 0 && count != t.listed)
 		err = err_set(e, -EBADMSG, "%zu paths differ from the parent, %zu are recorded",
@@ -133,7 +77,7 @@ int verifytree_changes(const struct verify *v, struct weir_err *e)
 	return err;
 }
 
-static int check_blob(const struct line *l, void *arg, struct weir_err *e)
+static int check_blob(const struct changes_line *l, void *arg, struct weir_err *e)
 {
 	const struct verify *v = arg;
 	unsigned char hash[DIGEST_SIZE];
@@ -156,7 +100,7 @@ static int check_blob(const struct line *l, void *arg, struct weir_err *e)
 
 int verifytree_content(const struct verify *v, struct weir_err *e)
 {
-	return each_line(v, check_blob, (void *)(uintptr_t)v, e);
+	return changestext_each(buf_str(&v->record.changes), check_blob, (void *)(uintptr_t)v, e);
 }
 
 int verifytree_whole(const struct verify *v, struct weir_err *e)

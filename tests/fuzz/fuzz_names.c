@@ -55,7 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	path[size] = path[size + 1] = '\0';
 	target = path + strlen(path) + 1;
 	FUZZ_REQUIRE(names_inspect_path(&h, path) == 0);
-	FUZZ_REQUIRE(names_inspect_link(&h, path, target) == 0);
+	FUZZ_REQUIRE(names_inspect_link(&h, path, 0, target) == 0);
 	for (size_t i = 0; i < h.count; i++)
 		FUZZ_REQUIRE(strcmp(h.items[i].path, path) == 0 && h.items[i].id[0]);
 	for (const char *at = path; *at;) {

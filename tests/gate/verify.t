@@ -134,7 +134,7 @@ no() { local s=0; "$GATE" verify "$1" --repo $R --signers $S >out 2>err || s=$?;
 no nosuch "no branch, tag or object 'nosuch'"; no deadbeef 'no branch'; no '' 'names no commit'; no -x 'no option'
 no main:src 'names no commit'; no 'main@{0}' 'names no commit'; no '@{u}' 'names no commit'; no ':/change' 'names no commit'
 no 'main^{tree}' 'names no commit'; no main~99 'leads to no commit'; no $(git -C $R rev-parse main^{tree}) 'is no commit'; no config 'no branch'
-no ../x 'no branch'; no "$(printf '%2000s' x | tr ' ' a)" 'more than'; no "$(printf 'a\033b')" 'a.x1bb'
+no ../x 'directory ../x'; no "$(printf '%2000s' x | tr ' ' a)" 'more than'; no "$(printf 'a\033b')" 'a.x1bb'
 git -C $R tag main $BASE; no main 'ambiguous: it means refs/tags/main'; verify heads/main >/dev/null; verify refs/heads/main >/dev/null; git -C $R tag -d main >/dev/null
 git -C $R update-ref refs/heads/${GOOD:0:8} $BASE; no ${GOOD:0:8} ambiguous; verify $GOOD >/dev/null; git -C $R update-ref -d refs/heads/${GOOD:0:8}
 mkdir many; for i in {1..1000}; do echo $i >many/$i; done; (cd many; ls | git --git-dir $R hash-object -w --stdin-paths) >ids

@@ -47,7 +47,7 @@ static uint64_t link_kinds(const char *at, const char *target)
 	struct hazards h = { 0 };
 	uint64_t kinds;
 
-	assert_int_equal(names_inspect_link(&h, at, target), 0);
+	assert_int_equal(names_inspect_link(&h, at, 0, target), 0);
 	kinds = found(&h);
 	hazards_done(&h);
 	return kinds;
