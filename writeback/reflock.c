@@ -19,6 +19,7 @@ void reflock_done(struct reflock *l)
 {
 	free(l->ref);
 	free(l->file);
+	free(l->lock);
 	*l = (struct reflock){ 0 };
 }
 
@@ -109,14 +110,16 @@ static int compare(const struct repo *r, const struct reflock *l, struct weir_er
 
 int reflock_take(const struct repo *r, struct reflock *l, struct weir_err *e)
 {
-	cleanup_free char *lock = lock_name(l);
 	int err;
 
-	if (!lock)
+	free(l->lock);
+	l->lock = lock_name(l);
+	if (!l->lock)
 		return err_errno(e, -ENOMEM, "%s", l->ref);
-	err = take_lock(r, l, lock);
+	err = take_lock(r, l, l->lock);
 	if (err == -EEXIST)
-		return refuse(e, REASON_LOCKED, "%s/%s is held by another program", r->path, lock);
+		return refuse(e, REASON_LOCKED, "%s/%s is held by another program", r->path,
+			      l->lock);
 	if (err < 0)
 		return err_errno(e, err, "locking %s", l->ref);
 	l->held = true;
@@ -137,11 +140,9 @@ static int sync_parent(const struct repo *r, const char *ref)
 
 int reflock_publish(const struct repo *r, struct reflock *l, struct weir_err *e)
 {
-	cleanup_free char *lock = lock_name(l);
-
-	if (!lock || !l->held)
-		return err_errno(e, lock ? -EINVAL : -ENOMEM, "%s", l->ref);
-	if (renameat(r->fd, lock, r->fd, l->ref) < 0)
+	if (!l->held)
+		return err_errno(e, -EINVAL, "%s", l->ref);
+	if (renameat(r->fd, l->lock, r->fd, l->ref) < 0)
 		return err_errno(e, -errno, "writing %s", l->ref);
 	l->held = false;
 	if (sync_parent(r, l->ref) < 0)
@@ -151,10 +152,8 @@ int reflock_publish(const struct repo *r, struct reflock *l, struct weir_err *e)
 
 void reflock_drop(const struct repo *r, struct reflock *l)
 {
-	cleanup_free char *lock = lock_name(l);
-
-	if (l->held && lock)
-		unlinkat(r->fd, lock, 0);
+	if (l->held)
+		unlinkat(r->fd, l->lock, 0);
 	l->held = false;
 	if (l->file)
 		unlinkat(r->fd, l->file, 0);

@@ -24,6 +24,7 @@ struct reflock {
 	git_oid new_id;
 	char *file; /* below the repository: weir/lock-... */
 	uint64_t ino;
+	char *lock; /* REF.lock; made before it is taken: to give it up needs no memory */
 	bool held;
 };
 
