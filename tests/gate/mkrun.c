@@ -108,10 +108,10 @@ static void write_manifest(const struct run *r, const char *name, char *hex)
 /* "a/b" below the workspace as components from the object to the root. */
 static size_t stored_path(const struct run *r, const char *path, char *out)
 {
-	char whole[MOUNTS_PATH_SIZE + 4096];
+	char whole[MOUNTS_PATH_SIZE + WEIR_PATH_MAX];
 	size_t len = 0;
 
-	snprintf(whole, sizeof(whole), "%s/%.4000s", strcmp(r->inside, "/") ? r->inside : "", path);
+	snprintf(whole, sizeof(whole), "%s/%s", strcmp(r->inside, "/") ? r->inside : "", path);
 	for (char *slash; (slash = strrchr(whole, '/'));) {
 		if (slash[1]) {
 			strcpy(out + len, slash + 1);

@@ -197,6 +197,7 @@ good; end_run; printf '\377' | dd of=run/trace bs=1 seek=200 conv=notrunc 2>/dev
 good; end_run; truncate -s -40 run/trace; must_refuse trace 'trace' commit
 good; end_run; cp run/trace t1; start_run; echo good >ws/good; end_run; cp t1 run/trace; must_refuse trace START commit
 good; end_run noend; must_refuse indeterminate indeterminate commit; unchanged
+good; end_run finding=../evil verdict=violated; mkdir -p signed; cp run/statement.* signed; end_run; cp signed/* run; must_refuse trace 'not the one that the host signed' commit; unchanged
 EOT
 
 t "verdicts: violated, unjudged, and a lie about it" <<'EOT'
@@ -281,11 +282,66 @@ mkdir -p $R/info; echo "$BASE" >$R/info/grafts; must_refuse repository grafts co
 echo "$BASE" >$R/shallow; must_refuse repository shallow commit; rm $R/shallow
 echo x >$R/commondir; must_refuse repository worktree commit; rm $R/commondir
 mkdir -p $R/refs/replace; echo $BASE >$R/refs/replace/$BASE; must_refuse repository 'replace refs' commit; rm -r $R/refs/replace
+(cd $R; git update-ref refs/replace/$BASE $(git commit-tree -m x $BASE^{tree}); git pack-refs --all); must_refuse repository 'replace refs' commit; git -C $R update-ref -d refs/replace/$BASE; chown -R weir: $R
+mkdir $R/reftable; must_refuse repository reftable commit; rmdir $R/reftable; echo http://x >$R/objects/info/http-alternates; must_refuse repository alternates commit; rm $R/objects/info/http-alternates
 chmod 777 $R; must_refuse repository 'written by others' commit; chmod 755 $R
 chown root $R; must_refuse repository 'belongs to uid 0' commit; chown weir $R
 git config -f $R/config extensions.objectformat sha256; must_refuse repository SHA-256 commit; git config -f $R/config --unset extensions.objectformat
 git config -f $R/config core.bare false; must_refuse repository bare commit; git config -f $R/config core.bare true
 unchanged; commit >/dev/null
+EOT
+
+t "an object id that the repository has with another content" <<'EOT'
+good; end_run; id=$(git hash-object ws/good); f=trusted.git/objects/${id:0:2}/${id:2}; install -d -o weir ${f%/*}
+python3 -c 'import sys, zlib; open(sys.argv[1], "wb").write(zlib.compress(b"blob 5\0evil\n"))' $f; chown weir: $f
+s=0; commit >out 2>err || s=$?; [ $s = 122 ] || [ $s = 125 ]; grep -q "$id\|object-collision" err; [ "$(tip)" = $BASE ]
+good; head -c 9000000 /dev/zero >ws/large; end_run; id=$(git hash-object ws/large); head -c 9000000 /dev/urandom | python3 $TOP/tests/gate/forgepack.py $id trusted.git/objects/pack; chown -R weir: trusted.git
+must_refuse object-collision large commit; [ "$(tip)" = $BASE ]
+EOT
+
+t "the branch moves between the look and the lock" <<'EOT'
+command -v strace >/dev/null || exit 0
+good; end_run; other=$(git -C trusted.git commit-tree -p $BASE -m other "$BASE^{tree}"); chown -R weir: trusted.git
+strace -f -qq -o /dev/null -e trace=linkat -e inject=linkat:delay_enter=3000000:when=1 "$GATE" commit --run run -m x >out 2>err & G=$!
+for i in $(seq 200); do ! grep -qs '"phase":"lock"' trusted.git/weir/journal || break; sleep 0.05; done; git -C trusted.git update-ref refs/heads/main $other
+s=0; wait $G || s=$?; [ $s = 122 ]; grep -q "refused: base-moved: .*$other" err; [ "$(tip)" = $other ]; [ ! -e trusted.git/weir/journal ]
+EOT
+
+t "a quarantine that somebody edits while the commit is signed" <<'EOT'
+command -v strace >/dev/null || exit 0
+good; end_run; Q=trusted.git/weir/quarantine/$NONCE
+strace -f -qq -o /dev/null -P /etc/weir/keys/gate -e trace=openat -e inject=openat:delay_enter=2000000 "$GATE" commit --run run -m x >out 2>err & G=$!
+for i in $(seq 200); do [ ! -e $Q/idx ] || break; sleep 0.05; done; sleep 0.2; chmod u+w $Q/pack; printf '\377' | dd of=$Q/pack bs=1 seek=20 conv=notrunc 2>/dev/null
+s=0; wait $G || s=$?; [ $s = 122 ]; grep -q 'refused: quarantine: the quarantined pack has other bytes' err; unchanged
+EOT
+
+t "paths of 4095 bytes; longer ones" <<'EOT'
+deep() { python3 - "$1" <<'PY'
+import os, sys
+left = int(sys.argv[1]); os.chdir("ws")
+while left > 255:
+    name = "d" * min(255, left - 2); os.mkdir(name); os.chdir(name); left -= len(name) + 1
+open("f" * left, "w").write("deep\n")
+PY
+}
+good; deep 4095; end_run; commit >/dev/null; git -C trusted.git ls-tree -r --name-only main | awk '{ if (length > n) n = length } END { exit n != 4095 }'
+good; deep 4096; end_run; must_refuse limit path-limit commit; unchanged; good; deep 7000; end_run; must_refuse limit path-limit commit; unchanged
+good; python3 -c 'import os
+os.chdir("ws")
+for i in range(130): os.mkdir("d"); os.chdir("d")
+open("f", "w")'; end_run; must_refuse limit path-limit commit; unchanged
+EOT
+
+t "the workspace's .git: a file that leads elsewhere, a link, hostile settings: not opened" <<'EOT'
+good; rm -rf ws/.git; echo "gitdir: $LAB/trusted.git" >ws/.git; end_run; commit >/dev/null; git -C trusted.git ls-tree -r --name-only main | not grep '\.git$'
+good; rm -rf ws/.git; ln -s ../trusted.git ws/.git; end_run; commit >/dev/null; [ "$(git -C trusted.git show main:good)" = good ]
+good; git init -q ws 2>/dev/null; printf '[core]\n\tfsmonitor = "touch %s/ran"\n\thooksPath = %s\n[filter "x"]\n\tclean = touch %s/ran\n' $LAB $LAB $LAB >>ws/.git/config
+mkdir -p ws/.git/objects/info; echo /etc >ws/.git/objects/info/alternates; echo /etc >ws/.git/commondir; mkfifo ws/.git/HEAD.lock; end_run; commit >/dev/null; [ ! -e ran ]
+EOT
+
+t "clocks: a host and people from other times; the order is the ledger's" <<'EOT'
+good; end_run; for f in ws/good run/statement.json; do touch -d 2099-01-01 $f; done; touch -d 1971-01-01 ws/src/main.c
+s=0; commit >out 2>err || s=$?; [ $s = 0 ] || grep -q changed-after-run err; good; touch -d 1971-01-01 ws/good; end_run; commit >/dev/null
 EOT
 
 t "another program's lock on the branch" <<'EOT'
