@@ -136,7 +136,8 @@ check: $(O)/check-deps.stamp
 .PHONY: soak
 soak: $(O)/check-deps.stamp all
 	tests/cases/run
-	ROUNDS=1000 tests/checks/tap tests/gate/race.t
+	ROUNDS=1000 POINTS=1000 tests/checks/tap tests/gate/race.t tests/gate/memory.t
+	tests/gate/attack
 
 .PHONY: bench
 bench: $(O)/check-deps.stamp all
