@@ -31,7 +31,11 @@
 #include "writeback/report.h"
 
 #define RESULT_MAX ((size_t)256 << 20)
-#define KEY_PROMOTION 0x100
+
+enum {
+	KEY_PROMOTION = 0x100,
+	KEY_REBASE,
+};
 
 static const char *const file_names[RUN_FILES] = {
 	[RUN_STATEMENT] = "statement.json",
@@ -50,6 +54,7 @@ struct args {
 	const char *author;
 	const char *promotion; /* only this one */
 	const char *dir;       /* NAME of --to dir:NAME */
+	bool rebase;	       /* onto the branch as it is */
 	bool json;
 	/* opened by root */
 	int run_dir;
@@ -177,9 +182,48 @@ static bool same_message(const struct args *a, struct pending *p)
 	       (!a->author || strcmp(a->author, buf_str(&p->author)) == 0);
 }
 
+/* Whether the branch has moved on from what the proposal is on. */
+static bool is_behind(const struct promotion *p)
+{
+	const char *text = buf_str(&p->pending.promotion);
+	cleanup_buf struct buf base = { 0 };
+	cleanup_buf struct buf ref = { 0 };
+	struct weir_err none = { 0 };
+	git_oid on, tip;
+
+	return digest_find(text, "base", &base) == 0 && digest_find(text, "ref", &ref) == 0 &&
+	       git_oid_fromstr(&on, buf_str(&base)) == 0 &&
+	       repo_read_ref(&p->repo, buf_str(&ref), &tip, &none) == 0 &&
+	       !git_oid_equal(&on, &tip);
+}
+
+/* A rebase is a proposal of its own, in the words of the one before. */
+struct words {
+	struct buf message;
+	struct buf author;
+};
+
+static void words_done(struct words *w)
+{
+	buf_done(&w->message);
+	buf_done(&w->author);
+}
+
+static int keep_words(struct promotion *p, struct words *w, struct weir_err *e)
+{
+	const struct pending *x = &p->pending;
+
+	if (buf_add(&w->message, x->message.data, x->message.len) < 0 ||
+	    buf_add(&w->author, x->author.data, x->author.len) < 0)
+		return err_errno(e, -ENOMEM, "the proposal");
+	p->message = buf_str(&w->message);
+	p->author = w->author.len ? buf_str(&w->author) : NULL;
+	return 0;
+}
+
 /* Goes on with the proposal of this run, unless another message or author asks for a new one. */
 static int find_proposal(struct promotion *p, const struct args *a, const struct statement *s,
-			 struct weir_err *e)
+			 struct words *words, struct weir_err *e)
 {
 	unsigned char hash[DIGEST_SIZE];
 	char hex[DIGEST_HEX] = "";
@@ -193,18 +237,24 @@ static int find_proposal(struct promotion *p, const struct args *a, const struct
 		if (a->promotion && strcmp(a->promotion, p->pending.digest) != 0)
 			return refuse(e, REASON_VOID, "the proposal is now sha256:%s",
 				      p->pending.digest);
-		p->resumed = true;
-		p->message = buf_str(&p->pending.message);
-		p->author = p->pending.author.len ? buf_str(&p->pending.author) : NULL;
-		return 0;
+		if (a->rebase && is_behind(p)) {
+			err = keep_words(p, words, e);
+			if (err < 0)
+				return err;
+		} else {
+			p->resumed = true;
+			p->message = buf_str(&p->pending.message);
+			p->author = p->pending.author.len ? buf_str(&p->pending.author) : NULL;
+			return 0;
+		}
+	} else if (a->promotion) {
+		return refuse(e, REASON_VOID, "nothing waits as sha256:%s", a->promotion);
 	}
 	if (err < 0 && err != -ENOENT && !a->message)
 		return err;
 	*e = (struct weir_err){ 0 };
 	pending_done(&p->pending);
-	if (a->promotion)
-		return refuse(e, REASON_VOID, "nothing waits as sha256:%s", a->promotion);
-	if (!a->message) {
+	if (!p->message) {
 		e->exit_code = GATE_EXIT_USAGE;
 		return err_set(e, -EINVAL, "-m MSG is missing: no proposal of this run is waiting");
 	}
@@ -260,6 +310,7 @@ static int keep_commit(const struct gate_config *c, void *arg, struct weir_err *
 						 .quarantine = -1 };
 	cleanup_gateledger struct gateledger ledger = { .log.dir = -1 };
 	cleanup_statement struct statement s = { 0 };
+	__attribute__((__cleanup__(words_done))) struct words words = { 0 };
 	struct args *a = arg;
 	cleanup_close int lock = -1;
 	int err = repo_open(c->repository, true, &p.repo, e);
@@ -291,10 +342,11 @@ static int keep_commit(const struct gate_config *c, void *arg, struct weir_err *
 	p.caller = a->caller;
 	p.message = a->message;
 	p.author = a->author;
+	p.rebase = a->rebase;
 	p.strength = c->crosscheck ? tree_strength_find(c->crosscheck) : TREE_STRENGTH_STAT;
 	err = choose_target(c, a, &p, e);
 	if (err == 0)
-		err = find_proposal(&p, a, &s, e);
+		err = find_proposal(&p, a, &s, &words, e);
 	if (err < 0)
 		return err;
 	err = gate_run(&p, e);
@@ -443,9 +495,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			usage_error(state, "--to dir:NAME is all that it takes");
 		a->dir = arg + 4;
 		return 0;
+	case KEY_REBASE:
+		a->rebase = true;
+		return 0;
 	case ARGP_KEY_END:
 		if (!a->run)
 			usage_error(state, "--run DIR is missing");
+		if (a->rebase && a->dir)
+			usage_error(state, "--rebase and --to exclude each other");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -464,6 +521,8 @@ int command_commit(int argc, char **argv)
 		  "go on with the proposal only if it is this one", 0 },
 		{ "to", 't', "dir:NAME", 0,
 		  "publish a directory of gate.yaml's dirs, not a commit on the branch", 0 },
+		{ "rebase", KEY_REBASE, NULL, 0,
+		  "put what the run changed on top of the branch, where that has moved", 0 },
 		{ "json", 'j', NULL, 0, "print the result as JSON", 0 },
 		{ 0 },
 	};

@@ -19,6 +19,8 @@
  *   old COMMIT                     what the ref must hold, and PATH show
  *   base COMMIT                    parent, and what the ref must hold; the commit of a tag; of a
  *                                  directory, the one that the run was made from
+ *   rebased COMMIT                 the commit that the run began with, where that is another
+ *                                  (writeback/rebase.h)
  *   tree TREE                      git's id of the new tree
  *   changes SHA256                 of the changes text
  *   pack SHA256                    of the quarantined pack's file

@@ -123,7 +123,9 @@ enum hazard_role {
 	  "an interpreter runs it whenever it starts") \
 	X(OWNERS, "review-owners", CONTROL_FILE, STRICT, POLICY, \
 	  "it decides who has to review what") \
-	X(BUILD, "exec-build", CONTROL_FILE, WARN, APPROVER, "building or testing runs it")
+	X(BUILD, "exec-build", CONTROL_FILE, WARN, APPROVER, "building or testing runs it") \
+	X(REBASE_READ, "rebase-read", REBASE_CONFLICT, STRICT, APPROVER, \
+	  "the run read it, and it has changed on the branch since")
 
 enum hazard_kind {
 #define WEIR_X(id, name, reason, weight, role, why) HAZARD_##id,

@@ -134,8 +134,7 @@ int promotion_check_ref(struct promotion *p, struct weir_err *e)
 	if (git_oid_equal(&tip, &p->base_commit))
 		return 0;
 	git_oid_tostr(now, sizeof(now), &tip);
-	return refuse(e, REASON_BASE_MOVED, "%s moved from %s to %s", p->target, p->nonce.commit,
-		      now);
+	return refuse(e, REASON_BASE_MOVED, "%s moved from %s to %s", p->target, p->base_hex, now);
 }
 
 void promotion_record_refusal(struct promotion *p, struct weir_err *e)

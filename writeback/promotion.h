@@ -64,6 +64,7 @@ struct promotion {
 	uid_t ws_uid;	  /* owner of the workspace */
 	uid_t caller;	  /* who proposes it */
 	bool resumed;	  /* from pending: the workspace is not read again */
+	bool rebase;	  /* what the run changed goes on top of the branch as it is now */
 	struct pending pending;
 	const char *message;
 	const char *author; /* "Name <email>", NULL: the gate's own */
@@ -76,13 +77,17 @@ struct promotion {
 	struct buf signature_text;
 	struct statement statement;
 	struct nonce nonce;
-	struct order order;  /* of kinds without a run; statement_text has its text */
-	git_oid object;	     /* commit that it is about */
-	const char *target;  /* ref that is written */
-	struct gate_dir dir; /* of that kind */
-	git_oid old_dir;     /* what its ref holds; zero: nothing */
-	git_oid base_commit;
+	struct order order;   /* of kinds without a run; statement_text has its text */
+	git_oid object;	      /* commit that it is about */
+	const char *target;   /* ref that is written */
+	struct gate_dir dir;  /* of that kind */
+	git_oid old_dir;      /* what its ref holds; zero: nothing */
+	git_oid began_commit; /* of a run: what the workspace was filled with */
+	struct repo_commit began_head;
+	git_oid base_commit; /* the parent: what the run began with, unless it is rebased */
 	struct repo_commit base_head;
+	char base_hex[OID_HEX];
+	bool rebased;
 
 	/* open */
 	struct verdict verdict;

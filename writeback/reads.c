@@ -129,6 +129,23 @@ void reads_add(struct reads *r, const struct event *e)
 	r->items[r->count++] = (struct read_item){ kept, object->ino, object->dev, exec };
 }
 
+bool reads_have(struct reads *r, const char *path)
+{
+	size_t low = 0, high;
+
+	compact(r);
+	high = r->count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (strcmp(r->items[middle].path, path) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < r->count && strcmp(r->items[low].path, path) == 0;
+}
+
 /* The hash that holds for what was read, or NULL. */
 static const unsigned char *hash_of(const struct reads *r, const struct read_item *item,
 				    const struct manifest *before, const struct manifest *after,

@@ -62,6 +62,10 @@ int reads_start(struct reads *r, uint32_t dev, const char *root);
 /* Takes any event; only reads and executions by members that passed count. Borrows: e. */
 void reads_add(struct reads *r, const struct event *e);
 
+/* Whether the run is known to have read or executed a path below the workspace.
+ * Returns: truth. Borrows: all. */
+bool reads_have(struct reads *r, const char *path);
+
 /* Appends the text, and counts its lines by kind. Manifests and mutations may be NULL.
  * Returns: 0 or -ENOMEM. Borrows: all. */
 int reads_format(struct reads *r, const struct manifest *before, const struct manifest *after,

@@ -87,7 +87,10 @@
 	X(QUARANTINE, "quarantine", "the quarantined objects changed on disk; run it again") \
 	X(MESSAGE, "message", "write another message") \
 	X(KEY, "key", "see `weir-gate init` for keys and their modes") \
-	X(BASE_MOVED, "base-moved", "run it again on the new base") \
+	X(BASE_MOVED, "base-moved", "run it again on the new base, or `weir rebase RUN`") \
+	X(REBASE_CONFLICT, "rebase-conflict", \
+	  "run it again on the new base, or `weir rebase RUN`") \
+	X(REBASE_POLICY, "rebase-policy", "run it again under the policy that holds now") \
 	X(LEDGER, "ledger", \
 	  "the ledger is missing or was edited; restore it and find out by whom") \
 	X(LEDGER_ROLLED_BACK, "ledger-rolled-back", \

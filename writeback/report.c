@@ -112,8 +112,7 @@ int report_json(const struct promotion *p, struct buf *ret_text)
 	report_findings(&p->hazards, p->policy->strict.value != 0, b);
 	buf_addf(b, ",\"left_behind\":[");
 	add_left(b, &p->left);
-	buf_addf(b, "],\"parent\":\"%s\",\"promotion\":\"%s\",\"ref\":\"", p->nonce.commit,
-		 p->digest);
+	buf_addf(b, "],\"parent\":\"%s\",\"promotion\":\"%s\",\"ref\":\"", p->base_hex, p->digest);
 	add_escaped(b, p->target);
 	buf_addf(b,
 		 "\",\"run\":\"%s\",\"schema\":\"weir.promotion/1\",\"tree\":\"%s\","
@@ -208,7 +207,7 @@ void report_text(const struct promotion *p, FILE *out)
 
 	git_oid_tostr(commit, sizeof(commit), &p->commit);
 	fprintf(out, "promoted %s to %s\n  parent    %s\n  promotion sha256:%s\n", commit,
-		p->target, p->nonce.commit, p->digest);
+		p->target, p->base_hex, p->digest);
 	print_counts(out, &p->changes);
 	print_changes(out, &p->changes, false);
 	if (p->left.count > 0) {

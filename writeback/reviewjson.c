@@ -7,6 +7,7 @@
 #include "user/base/cleanup.h"
 #include "writeback/digest.h"
 #include "writeback/json.h"
+#include "writeback/rebase.h"
 #include "writeback/review.h"
 
 static const char *text_of(const struct buf *b)
@@ -64,8 +65,8 @@ static json_t *skipped_json(const struct review *r)
 
 static int add_facts(const struct review *r, json_t *root)
 {
-	static const char *const keys[] = { "run",    "repository", "ref",  "base",  "tree",
-					    "author", "verdict",    "exit", "review" };
+	static const char *const keys[] = { "run",    "repository", "ref",  "base",   "tree",
+					    "author", "verdict",    "exit", "review", REBASE_KEY };
 	const char *text = text_of(&r->pending->promotion);
 	int err = 0;
 

@@ -8,6 +8,7 @@
 #include "user/base/escape.h"
 #include "writeback/digest.h"
 #include "writeback/json.h"
+#include "writeback/rebase.h"
 #include "writeback/review.h"
 
 static const char *text_of(const struct buf *b)
@@ -178,6 +179,7 @@ static void print_top(FILE *out, const struct review *r)
 	print_line(out, r, "repository", "repository");
 	print_line(out, r, "ref", "ref");
 	print_line(out, r, "base", "base");
+	print_line(out, r, REBASE_KEY, "run began");
 	print_each(out, r, "break-glass");
 	print_line(out, r, "tree", "tree");
 	print_line(out, r, "verdict", "verdict");

@@ -81,7 +81,8 @@ enum serve_class {
 	X(AUTHOR, "author", SERVE_LINE, 1024, "--author") \
 	X(DEEP, "deep", SERVE_BOOL, 8, "--deep") \
 	X(TEXT, "text", SERVE_BOOL, 8, NULL) \
-	X(ONLY, "only", SERVE_LIST, 64 << 10, "--only-list")
+	X(ONLY, "only", SERVE_LIST, 64 << 10, "--only-list") \
+	X(REBASE, "rebase", SERVE_BOOL, 8, "--rebase")
 
 enum serve_member {
 #define WEIR_X(id, name, class, max, option) SERVE_M_##id,
@@ -127,8 +128,8 @@ enum serve_form {
 	X(SIGN, "sign", NULL, SERVE_MAY_SIGNER, \
 	  SERVE_SPEAK | SERVE_BIT(STATEMENT) | SERVE_BIT(SIGNATURE), 0, SERVE_PLAIN, 1024, 64, 60) \
 	X(COMMIT, "commit", "commit", SERVE_MAY_OWNER, SERVE_BIT(RUN), \
-	  SERVE_BIT(MESSAGE) | SERVE_BIT(AUTHOR) | SERVE_BIT(PROMOTION), SERVE_JSON, 128, 16384, \
-	  600) \
+	  SERVE_BIT(MESSAGE) | SERVE_BIT(AUTHOR) | SERVE_BIT(PROMOTION) | SERVE_BIT(REBASE), \
+	  SERVE_JSON, 128, 16384, 600) \
 	X(DROP, "drop", "pending", SERVE_MAY_PRODUCER, SERVE_BIT(NONCE), 0, SERVE_PLAIN, 4, 64, \
 	  60) \
 	X(VERIFY, "verify", "verify", SERVE_MAY_MEMBER, SERVE_BIT(COMMIT), SERVE_BIT(DEEP), \

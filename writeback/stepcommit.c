@@ -42,7 +42,7 @@ static void add_head(const struct promotion *p, struct buf *b)
 		return;
 	}
 	git_oid_tostr(tree, sizeof(tree), &p->tree);
-	buf_addf(b, "tree %s\nparent %s\n", tree, p->nonce.commit);
+	buf_addf(b, "tree %s\nparent %s\n", tree, p->base_hex);
 	if (p->author)
 		buf_addf(b, "author %s %lld +0000\n", p->author, now);
 	else

@@ -10,6 +10,7 @@
 #include "writeback/glass.h"
 #include "writeback/message.h"
 #include "writeback/promotion.h"
+#include "writeback/rebase.h"
 #include "writeback/signers.h"
 #include "writeback/version.h"
 
@@ -160,7 +161,9 @@ static int add_target(const struct promotion *p, struct buf *b)
 	add_line(b, "ref", p->target);
 	if (kind_of(p->kind)->is_dir)
 		add_dir(p, b);
-	add_line(b, "base", p->nonce.commit);
+	add_line(b, "base", p->base_hex);
+	if (p->rebased)
+		add_line(b, REBASE_KEY, p->nonce.commit);
 	add_line(b, "tree", tree);
 	err = add_hash(b, "changes", p->changes_text.data, p->changes_text.len);
 	digest_hex(p->pack.sha256, DIGEST_SIZE, hex);

@@ -15,6 +15,7 @@
 #include "writeback/privileged.h"
 #include "writeback/promotion.h"
 #include "writeback/reason.h"
+#include "writeback/rebase.h"
 #include "writeback/twins.h"
 
 #define DELETIONS_MIN 10 /* files; fewer are no mass */
@@ -65,7 +66,7 @@ static bool is_no_concern(const char *path, size_t len, void *arg)
 static int sort_out(struct promotion *p, struct weir_err *e)
 {
 	cleanup_ignore struct ignore *ignore = NULL;
-	int err = base_load(&p->repo, &p->base_head.tree, &p->base, e);
+	int err = base_load(&p->repo, &p->began_head.tree, &p->base, e);
 
 	if (err == 0)
 		err = changes_find(&p->repo, &p->base, p->pristine ? p->before : NULL, p->after,
@@ -401,5 +402,7 @@ int run_inspect(struct promotion *p, enum gate_answer *ret_answer, struct weir_e
 		err = check_left(p, e);
 	for (size_t i = 0; err == 0 && i < p->changes.count; i++)
 		err = check_before(p, &p->changes.items[i], e);
+	if (err == 0 && p->rebased)
+		err = rebase_inspect(p, e);
 	return err < 0 ? err : inspect_findings(p, e);
 }

@@ -7,6 +7,7 @@
 #include "user/base/fsio.h"
 #include "writeback/promotion.h"
 #include "writeback/reason.h"
+#include "writeback/rebase.h"
 
 static int read_input(const struct promotion *p, enum run_file file, const char *name, size_t max,
 		      struct buf *ret_text, struct weir_err *e)
@@ -67,8 +68,12 @@ int run_nonce(struct promotion *p, enum gate_answer *ret_answer, struct weir_err
 		err = check_nonce(p, e);
 	if (err < 0)
 		return err;
-	if (git_oid_fromstr(&p->base_commit, p->nonce.commit) < 0)
+	if (git_oid_fromstr(&p->began_commit, p->nonce.commit) < 0)
 		return refuse(e, REASON_NONCE_MISMATCH, "nonce %s names no commit", p->nonce.id);
-	err = promotion_check_ref(p, e);
+	err = rebase_find_base(p, e);
+	if (err == 0)
+		err = promotion_check_ref(p, e);
+	if (err == 0)
+		err = repo_read_commit(&p->repo, &p->began_commit, &p->began_head, e);
 	return err < 0 ? err : repo_read_commit(&p->repo, &p->base_commit, &p->base_head, e);
 }

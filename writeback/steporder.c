@@ -33,6 +33,7 @@ static int take_order(struct promotion *p, struct weir_err *e)
 	if (git_oid_fromstr(&p->base_commit, o->base) < 0 ||
 	    git_oid_fromstr(&p->object, o->object) < 0)
 		return refuse(e, REASON_ORDER_TEXT, "it names no commits");
+	git_oid_tostr(p->base_hex, sizeof(p->base_hex), &p->base_commit);
 	return nonce_load(o->nonce, &p->nonce, e);
 }
 

@@ -153,7 +153,7 @@ static int add_intent(struct promotion *p, struct weir_err *e)
 	const struct ledger_entry n = { .kind = LEDGER_INTENT,
 					.repository = p->config->id,
 					.ref = (char *)(uintptr_t)p->target,
-					.base = p->nonce.commit,
+					.base = p->base_hex,
 					.tree = tree,
 					.commit = commit,
 					.promotion = p->digest,

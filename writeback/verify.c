@@ -10,6 +10,7 @@
 #include "user/base/escape.h"
 #include "writeback/digest.h"
 #include "writeback/reason.h"
+#include "writeback/rebase.h"
 #include "writeback/signers.h"
 #include "writeback/sshsig.h"
 #include "writeback/verifyapprove.h"
@@ -274,6 +275,8 @@ static int check_changes(struct verify *v, struct weir_err *e)
 		return verify_fail(VERIFY_CHANGES, e,
 				   "the list of changes is not the recorded one");
 	err = verifytree_changes(v, &cause);
+	if (err == 0)
+		err = verifytree_rebased(v, &cause);
 	return err < 0 ? verify_fail(VERIFY_CHANGES, e, cause.text) : 0;
 }
 
@@ -283,6 +286,14 @@ static int check_content(struct verify *v, struct weir_err *e)
 	int err = verifytree_content(v, &cause);
 
 	return err < 0 ? verify_fail(VERIFY_CONTENT, e, cause.text) : 0;
+}
+
+const char *verify_began(const struct verify *v)
+{
+	cleanup_buf struct buf none = { 0 };
+
+	return digest_find(buf_str(&v->record.promotion), REBASE_KEY, &none) == 0 ? REBASE_KEY
+										  : "base";
 }
 
 static int check_run(struct verify *v, struct weir_err *e)
@@ -305,7 +316,7 @@ static int check_run(struct verify *v, struct weir_err *e)
 	    !verify_promotion_says(v, "after", s.manifest_after) ||
 	    !verify_promotion_says(v, "before", s.manifest_before) ||
 	    !verify_promotion_says(v, "policy", s.policy) ||
-	    !verify_promotion_says(v, "base", s.commit) ||
+	    !verify_promotion_says(v, verify_began(v), s.commit) ||
 	    !verify_promotion_says(v, kind_of(v->kind)->is_dir ? "branch" : "ref", s.ref) ||
 	    !verify_promotion_says(v, "verdict", s.verdict))
 		return verify_fail(VERIFY_STATEMENT, e, "the statement is of another promotion");

@@ -98,6 +98,10 @@ int verify_trailer(const struct verify *v, const char *key, struct buf *ret_valu
 /* Returns: whether the promotion text has this line. Borrows: both. */
 bool verify_promotion_says(const struct verify *v, const char *key, const char *value);
 
+/* The line of the promotion text that names the commit the run began with, or an order is about.
+ * Returns: its key; static. Borrows: v. */
+const char *verify_began(const struct verify *v);
+
 /* Returns: whether some line of it is KEY and this value, which is escaped here. Borrows: all. */
 bool verify_promotion_has(const struct verify *v, const char *key, const char *value);
 

@@ -81,7 +81,8 @@ static const char *check_provenance(const struct verify *v, const json_t *root,
 
 	if (!descriptor_is(made, "promotion", "sha256", promotion))
 		return "is of another promotion";
-	if (!says(v, "base", &value) || !descriptor_is(from, "base", "gitCommit", buf_str(&value)))
+	if (!says(v, verify_began(v), &value) ||
+	    !descriptor_is(from, "base", "gitCommit", buf_str(&value)))
 		return "is of another base";
 	if (!kind_of(v->kind)->has_run)
 		return NULL;

@@ -9,6 +9,8 @@
 #include "user/base/cleanup.h"
 #include "writeback/blob.h"
 #include "writeback/changestext.h"
+#include "writeback/digest.h"
+#include "writeback/rebase.h"
 
 struct trees {
 	struct base old, new;
@@ -72,6 +74,41 @@ int verifytree_changes(const struct verify *v, struct weir_err *e)
 	if (err == 0 && count != t.listed)
 		err = err_set(e, -EBADMSG, "%zu paths differ from the parent, %zu are recorded",
 			      count, t.listed);
+	base_done(&t.old);
+	base_done(&t.new);
+	return err;
+}
+
+static int check_conflict(const struct changes_line *l, void *arg, struct weir_err *e)
+{
+	const struct trees *t = arg;
+
+	return rebase_check_path(&t->old, &t->new, l->path, l->len, e);
+}
+
+int verifytree_rebased(const struct verify *v, struct weir_err *e)
+{
+	cleanup_buf struct buf text = { 0 };
+	struct trees t = { 0 };
+	struct repo_commit then, now;
+	git_oid began;
+	int err;
+
+	if (digest_find(buf_str(&v->record.promotion), REBASE_KEY, &text) < 0)
+		return 0;
+	if (git_oid_fromstr(&began, buf_str(&text)) < 0)
+		return err_set(e, -EBADMSG, "it is on top of no commit");
+	err = rebase_check_commits(v->repo, &began, &v->head.parent, e);
+	if (err == 0)
+		err = repo_read_commit(v->repo, &began, &then, e);
+	if (err == 0)
+		err = repo_read_commit(v->repo, &v->head.parent, &now, e);
+	if (err == 0)
+		err = base_load(v->repo, &then.tree, &t.old, e);
+	if (err == 0)
+		err = base_load(v->repo, &now.tree, &t.new, e);
+	if (err == 0)
+		err = changestext_each(buf_str(&v->record.changes), check_conflict, &t, e);
 	base_done(&t.old);
 	base_done(&t.new);
 	return err;

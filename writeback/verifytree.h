@@ -9,6 +9,10 @@
  * differs. Returns: 0 or a negative errno with e. */
 int verifytree_changes(const struct verify *v, struct weir_err *e);
 
+/* Where the promotion was rebased (writeback/rebase.h): all of its rules hold between the commit that
+ * the run began with and the parent. Returns: 0 or a negative errno with e. */
+int verifytree_rebased(const struct verify *v, struct weir_err *e);
+
 /* Each added or changed blob has the recorded SHA-256. Returns: 0 or a negative errno. */
 int verifytree_content(const struct verify *v, struct weir_err *e);
 

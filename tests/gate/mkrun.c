@@ -6,7 +6,7 @@
  *
  *   mkrun before RUN WORKSPACE
  *   mkrun after RUN WORKSPACE NONCE.json POLICY [exit=N] [mode=M] [untraced=PATH]...
- *               [written=PATH]... [finding=PATH] [credential=PATH] [verdict=NAME] [noend] [key=FILE] [latched=N]
+ *               [written=PATH]... [read=PATH]... [finding=PATH] [credential=PATH] [verdict=NAME] [noend] [key=FILE] [latched=N]
  *               [unwatched=FAMILY]...
  */
 #include <errno.h>
@@ -143,8 +143,8 @@ static void add_event(struct run *r, struct trace_writer *w, enum weir_op op, co
 	o->op = (uint16_t)op;
 	o->hook = WEIR_HOOK_FILE_OPEN;
 	o->outcome = WEIR_OUTCOME_PASSED;
-	o->want = WEIR_RIGHT_WRITE;
-	o->have = WEIR_RIGHT_WRITE;
+	o->want = op == WEIR_OP_READ && kind == WEIR_KIND_NONE ? WEIR_RIGHT_READ : WEIR_RIGHT_WRITE;
+	o->have = o->want;
 	o->first.dev = r->dev;
 	o->first.ino = side ? side->ino : 0;
 	o->first.mode = side ? side->mode : 0;
@@ -185,6 +185,9 @@ static void add_changes(struct run *r, struct trace_writer *w)
 	}
 	for (int i = 0; (path = option(r, "written", i)); i++)
 		add_event(r, w, WEIR_OP_WRITE, path, NULL, WEIR_KIND_NONE);
+	for (int i = 0; (path = option(r, "read", i)); i++)
+		add_event(r, w, WEIR_OP_READ, path, &(struct tree_side){ .mode = S_IFREG },
+			  WEIR_KIND_NONE);
 	for (int i = 0; (path = option(r, "finding", i)); i++)
 		add_event(r, w, WEIR_OP_WRITE, path, NULL, WEIR_KIND_FILE_OUTSIDE);
 	for (int i = 0; (path = option(r, "credential", i)); i++)

@@ -246,6 +246,7 @@ waiting; serve; call 2001 approve --nonce $N -k keys/ann >/dev/null
 other=$(git -C trusted.git commit-tree -p $BASE -m other "$BASE^{tree}"); git -C trusted.git update-ref refs/heads/main $other; chown -R weir: trusted.git
 must_refuse base-moved "moved from $BASE to $other" call 1000 commit --run $ID; [ "$(tip)" = $other ]
 python3 "$TOP/tests/gate/tlog.py" log /var/lib/weir-gate/ledger /etc/weir/ledger.vkey >log; tail -n 1 log | grep -q '"reason":"base-moved"'
+must_refuse approvals-missing 'waits for' call 1000 commit --run $ID --rebase; call 2001 approve --nonce $N -k keys/ann >/dev/null; call 1000 commit --run $ID >/dev/null; [ "$(git -C trusted.git rev-parse main^)" = $other ]
 EOT
 
 t "a proposal by way of the service; who asks for it is its producer, not who runs the service" <<'EOT'

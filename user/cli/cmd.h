@@ -31,6 +31,7 @@ int cmd_recover(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_policy(int argc, char **argv);
 int cmd_commit(int argc, char **argv);
+int cmd_rebase(int argc, char **argv);
 int cmd_pending(int argc, char **argv);
 int cmd_review(int argc, char **argv);
 int cmd_approve(int argc, char **argv);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * weir commit, revert, tag, verify, audit, attest: the gate does the work; weir holds the seal while it does.
+ * weir commit, rebase, revert, tag, verify, audit, attest: the gate does the work; weir holds the seal while it does.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -77,7 +77,8 @@ static int seal_begin(const char *workspace, enum kern_source source, struct sea
 	return err == 0 ? kern_watch(&s->slot, s->fd, true, e) : err;
 }
 
-static int promote(const struct rundir *run, const char *const *rest, struct weir_err *e)
+static int promote(const struct rundir *run, const char *option, const char *const *rest,
+		   struct weir_err *e)
 {
 	const char *args[GATE_ARGS] = { "commit", "--run", run->path };
 	cleanup_free char *workspace = workspace_of(run);
@@ -86,6 +87,8 @@ static int promote(const struct rundir *run, const char *const *rest, struct wei
 	uint64_t refused = 0;
 	int n = 3, status = 0;
 
+	if (option)
+		args[n++] = option;
 	for (int i = 0; rest[i]; i++)
 		args[n++] = rest[i];
 	kern_probe(&probe);
@@ -111,7 +114,7 @@ static int promote(const struct rundir *run, const char *const *rest, struct wei
 	return status;
 }
 
-#define COMMIT_USAGE "weir commit [RUN] [-m MESSAGE] [OPTION of weir-gate commit...]"
+#define COMMIT_USAGE " [RUN] [-m MESSAGE] [OPTION of weir-gate commit...]"
 
 static int too_many(void)
 {
@@ -119,7 +122,7 @@ static int too_many(void)
 	return CLI_USAGE;
 }
 
-int cmd_commit(int argc, char **argv)
+static int promote_run(int argc, char **argv, const char *option)
 {
 	cleanup_free char *state = NULL;
 	cleanup_rundir struct rundir run = { .fd = -1 };
@@ -128,17 +131,27 @@ int cmd_commit(int argc, char **argv)
 	int first = 1, status;
 
 	if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-?") == 0)) {
-		printf("Usage: " COMMIT_USAGE "\n");
+		printf("Usage: weir %s" COMMIT_USAGE "\n", argv[0]);
 		return CLI_OK;
 	}
 	if (argc > 1 && argv[1][0] != '-')
 		which = argv[first++];
-	if (argc - first > GATE_ARGS - 4)
+	if (argc - first > GATE_ARGS - 5)
 		return too_many();
 	status = runs_open(which, &state, &run, &e);
 	if (status == 0)
-		status = promote(&run, (const char *const *)argv + first, &e);
+		status = promote(&run, option, (const char *const *)argv + first, &e);
 	return status < 0 ? say_error(&e) : status;
+}
+
+int cmd_commit(int argc, char **argv)
+{
+	return promote_run(argc, argv, NULL);
+}
+
+int cmd_rebase(int argc, char **argv)
+{
+	return promote_run(argc, argv, "--rebase");
 }
 
 /* The gate's command of the same name, with the same arguments. */

@@ -16,6 +16,7 @@ static const struct cmd commands[] = {
 	{ "list", "list the runs", cmd_list },
 	{ "rm", "remove runs", cmd_rm },
 	{ "commit", "promote a run: let the gate make a signed commit of it", cmd_commit },
+	{ "rebase", "the same on top of a branch that has moved meanwhile", cmd_rebase },
 	{ "pending", "list the promotions that wait for people", cmd_pending },
 	{ "review", "show all of a promotion that waits", cmd_review },
 	{ "approve", "sign a yes to it", cmd_approve },
