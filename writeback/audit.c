@@ -200,6 +200,8 @@ static int judge(struct audit *a, struct audit_commit *c, struct verifysource *s
 					   .signers = buf_str(&s->signers),
 					   .ledger_key = &s->key,
 					   .ledger = s->has_ledger ? &s->ledger : NULL,
+					   .keys = s->has_ledger ? &s->keys : NULL,
+					   .keys_why = s->keys_why.text,
 					   .commit = c->id,
 					   .reached = true };
 	struct weir_err cause = { 0 };

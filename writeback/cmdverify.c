@@ -188,6 +188,8 @@ static int verify(struct args *a, struct weir_err *e)
 	v.signers = buf_str(&source->signers);
 	v.ledger_key = &source->key;
 	v.ledger = source->has_ledger ? &source->ledger : NULL;
+	v.keys = source->has_ledger ? &source->keys : NULL;
+	v.keys_why = source->keys_why.text;
 	err = verify_run(&v, e);
 	if (err == 0 && a->dir >= 0) {
 		err = verifydir_files(&v, a->dir, e);

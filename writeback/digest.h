@@ -47,6 +47,8 @@
  *   signers SHA256                 of the allowed_signers file
  *   review none                    nobody has to look; or `required`, and then the lines of
  *                                  writeback/approve.h about people, producers and needs
+ *   keys COUNT SHA256              changes of keys before this, where there are some
+ *                                  (writeback/keyhist.h)
  *   exception SHA256               each that was used (writeback/exception.h)
  *   accepted ID COUNT              each finding of a violated run that one of them covers
  *   finding ID warn|accepted PLACE TIMES PATH   any number, in the order found (hazard.h)

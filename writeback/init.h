@@ -39,6 +39,10 @@ struct init_file {
 int init_file(struct init_files *made, const struct init_file *file, const struct buf *content,
 	      struct weir_err *e);
 
+/* Appends a public key as openssl reads it: SubjectPublicKeyInfo (RFC 8410). Keys of other types
+ * than Ed25519 have none. Returns: 0 or -ENOMEM. Borrows: blob. */
+int init_pem(const struct buf *blob, struct buf *ret_text);
+
 /* Makes the signing key (or takes the agent's public key from that file), the signers file
  * and, unless there is one, the host key; fills c's key, signers and hosts.
  * Returns: 0 or a negative errno with e. */

@@ -144,25 +144,30 @@ static int host_key(struct init_files *made, char *ret_public_hex, struct weir_e
 	return err < 0 ? err_errno(e, err, "reading the host key") : 0;
 }
 
-/* The public key as openssl reads it: SubjectPublicKeyInfo (RFC 8410). Keys of other types
- * have none. */
-static int write_pem(const struct buf *line, struct init_files *made, struct weir_err *e)
+int init_pem(const struct buf *blob, struct buf *ret_text)
 {
 	static const unsigned char head[] = { 0x30, 0x2a, 0x30, 0x05, 0x06, 0x03,
 					      0x2b, 0x65, 0x70, 0x03, 0x21, 0x00 };
 	unsigned char der[sizeof(head) + ED25519_PUBLIC];
+
+	if (sshkey_blob_ed25519(blob, der + sizeof(head)) < 0)
+		return 0;
+	memcpy(der, head, sizeof(head));
+	buf_addf(ret_text, "-----BEGIN PUBLIC KEY-----\n");
+	base64_write(der, sizeof(der), 64, ret_text);
+	return buf_addf(ret_text, "-----END PUBLIC KEY-----\n");
+}
+
+static int write_pem(const struct buf *line, struct init_files *made, struct weir_err *e)
+{
 	cleanup_buf struct buf blob = { 0 };
 	cleanup_buf struct buf text = { 0 };
 
 	if (sshkey_parse_public(buf_str(line), &blob) < 0)
 		return err_set(e, -EINVAL, "the gate's public key can't be read");
-	if (sshkey_blob_ed25519(&blob, der + sizeof(head)) < 0)
-		return 0;
-	memcpy(der, head, sizeof(head));
-	buf_addf(&text, "-----BEGIN PUBLIC KEY-----\n");
-	base64_write(der, sizeof(der), 64, &text);
-	buf_addf(&text, "-----END PUBLIC KEY-----\n");
-	return init_file(made, &pem_file, &text, e);
+	if (init_pem(&blob, &text) < 0)
+		return err_errno(e, -ENOMEM, "%s", GATE_PEM);
+	return text.len ? init_file(made, &pem_file, &text, e) : 0;
 }
 
 int init_keys(struct gate_config *c, const char *agent_public, struct init_files *made,

@@ -117,6 +117,26 @@ int keys_sign_commit(const struct gate_config *c, const void *data, size_t len,
 	return err < 0 ? err_errno(e, err, "signing the commit") : 0;
 }
 
+int keys_blob(const struct gate_config *c, struct buf *ret_blob, struct weir_err *e)
+{
+	cleanup_sshkey struct sshkey key = { 0 };
+	cleanup_buf struct buf line = { 0 };
+	struct weir_err cause = { 0 };
+	int err;
+
+	if (c->agent) {
+		if (fsio_read_file(AT_FDCWD, c->key, SSHKEY_FILE_MAX, &line, &cause) < 0)
+			return refuse(e, REASON_KEY, "%s", cause.text);
+		return sshkey_parse_public(buf_str(&line), ret_blob) < 0
+			       ? refuse(e, REASON_KEY, "%s is no public key file", c->key)
+			       : 0;
+	}
+	err = keys_load(c->key, &key, e);
+	if (err == 0 && sshkey_blob(key.public_key, ret_blob) < 0)
+		err = err_errno(e, -ENOMEM, "%s", c->key);
+	return err;
+}
+
 void keys_raw_done(struct keys_raw *k)
 {
 	sshkey_done(&k->secret);

@@ -23,6 +23,10 @@ int keys_load(const char *path, struct sshkey *ret_key, struct weir_err *e);
 int keys_sign_commit(const struct gate_config *c, const void *data, size_t len,
 		     struct buf *ret_armor, struct weir_err *e);
 
+/* Appends the public blob of the configured key, or of the agent's. Returns: 0, refused with code
+ * "key", or a negative errno. Borrows: c. */
+int keys_blob(const struct gate_config *c, struct buf *ret_blob, struct weir_err *e);
+
 /* The same key for raw Ed25519 signatures (DSSE, in-toto), loaded once for several; other types
  * of keys can't make them. */
 struct keys_raw {

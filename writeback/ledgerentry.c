@@ -36,8 +36,13 @@ static const struct field {
 	{ "attestations", offsetof(struct ledger_entry, attestations), BIT(INTENT) | BIT(DONE),
 	  BIT(INTENT) | BIT(DONE) },
 	{ "reason", offsetof(struct ledger_entry, reason), BIT(ABORTED), BIT(ABORTED) },
-	{ "why", offsetof(struct ledger_entry, why), BIT(ABORTED) | BIT(GLASS), BIT(GLASS) },
+	{ "why", offsetof(struct ledger_entry, why), BIT(ABORTED) | BIT(GLASS) | BIT(KEY),
+	  BIT(GLASS) },
 	{ "by", offsetof(struct ledger_entry, by), BIT(GLASS), BIT(GLASS) },
+	{ "role", offsetof(struct ledger_entry, role), BIT(KEY), BIT(KEY) },
+	{ "old", offsetof(struct ledger_entry, old_key), BIT(KEY), 0 },
+	{ "new", offsetof(struct ledger_entry, new_key), BIT(KEY), 0 },
+	{ "since", offsetof(struct ledger_entry, since), BIT(KEY), 0 },
 };
 
 static const char *const kinds[] = {

@@ -10,6 +10,9 @@
  *   break-glass  kind, time, ref, base, commit, statement, by, why: two people let this in without
  *            the gate (writeback/glass.h); statement is the SHA-256 of their push certificates
  *
+ *   key      kind, time, role, old, new, since, why: a key ends, another begins
+ *            (writeback/keyhist.h); what does not apply is null
+ *
  * time: seconds since 1970 by the gate's clock, a label: order is the index. A refusal before
  * anything was begun is an `aborted` without intent. promotion, statement and attestations
  * are SHA-256 of the promotion text, the host's statement, and the bundle of attestations.
@@ -25,7 +28,11 @@
 
 /* X(ID, name) */
 #define LEDGER_KINDS(X) \
-	X(INTENT, "intent") X(DONE, "done") X(ABORTED, "aborted") X(GLASS, "break-glass")
+	X(INTENT, "intent") \
+	X(DONE, "done") \
+	X(ABORTED, "aborted") \
+	X(GLASS, "break-glass") \
+	X(KEY, "key")
 
 enum ledger_kind {
 #define WEIR_X(id, name) LEDGER_##id,
@@ -53,6 +60,10 @@ struct ledger_entry {
 	char *reason;
 	char *why;
 	char *by;
+	char *role;
+	char *old_key;
+	char *new_key;
+	char *since; /* decimal */
 };
 
 void ledger_entry_done(struct ledger_entry *n);

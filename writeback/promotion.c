@@ -36,6 +36,7 @@ void promotion_done(struct promotion *p)
 	pending_done(&p->pending);
 	people_done(&p->people);
 	gate_texts_done(&p->producers);
+	keyhist_done(&p->keys);
 	approve_tally_done(&p->tally);
 	reads_done(&p->reads);
 	attestations_done(&p->attestations);

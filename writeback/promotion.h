@@ -19,6 +19,7 @@
 #include "writeback/gate.h"
 #include "writeback/gateledger.h"
 #include "writeback/hazard.h"
+#include "writeback/keyhist.h"
 #include "writeback/kind.h"
 #include "writeback/nonce.h"
 #include "writeback/order.h"
@@ -122,6 +123,7 @@ struct promotion {
 	git_oid tree;
 
 	/* digest */
+	struct keyhist keys;	     /* changes of keys so far */
 	struct gate_texts producers; /* persons who can't approve, sorted */
 	char proposal[33];	     /* random, in hex: no two proposals have one digest */
 	struct buf changes_text;

@@ -12,6 +12,7 @@
 #include "user/base/cleanup.h"
 #include "user/base/fsio.h"
 #include "writeback/attest.h"
+#include "writeback/keyhist.h"
 #include "writeback/pack.h"
 
 #define FILE_MAX ((size_t)1 << 30)
@@ -314,8 +315,8 @@ int record_write(const struct repo *r, const struct record_write *w, git_oid *re
 
 bool record_knows(const char *name)
 {
-	static const char *const others[] = { "approvals", "exceptions", ATTEST_READS,
-					      ATTEST_LINK };
+	static const char *const others[] = { "approvals", "exceptions", ATTEST_READS, ATTEST_LINK,
+					      KEYHIST_FILE };
 
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
 		if (strcmp(files[i].name, name) == 0)

@@ -12,6 +12,7 @@
  *                                  each text (writeback/approval.h) and its armored signature
  *     AA/COMMIT/exceptions         those that were used, in the same way: each text
  *                                  (writeback/exception.h) and its armored signatures
+ *     AA/COMMIT/keys               changes of keys, where there are some (writeback/keyhist.h)
  *     AA/COMMIT/intent, intent.tlog-proof, intent.consistency
  *                                  as the next three, of what goes to a remote (writeback/remote.h)
  *     AA/COMMIT/done               the ledger's entry of that name (writeback/ledgerentry.h)

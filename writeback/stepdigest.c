@@ -8,6 +8,7 @@
 #include "user/base/fsio.h"
 #include "writeback/digest.h"
 #include "writeback/glass.h"
+#include "writeback/keys.h"
 #include "writeback/message.h"
 #include "writeback/promotion.h"
 #include "writeback/rebase.h"
@@ -222,6 +223,33 @@ static int add_glass(const struct promotion *p, struct buf *b, struct weir_err *
 	return err;
 }
 
+/* Keys are judged as of the entry that comes next; whoever verifies will do the same. */
+static int add_keys(struct promotion *p, struct buf *b, struct weir_err *e)
+{
+	struct ledger *log = &p->ledger->log;
+	cleanup_buf struct buf blob = { 0 };
+	cleanup_buf struct buf key = { 0 };
+	cleanup_buf struct buf line = { 0 };
+	struct weir_err cause = { 0 };
+	int err = keyhist_load_cached(log, &p->repo, &p->keys, e);
+
+	if (err < 0 || p->keys.count == 0)
+		return err;
+	err = keys_blob(p->config, &blob, e);
+	if (err < 0)
+		return err;
+	if (keyhist_name(&blob, &key) < 0 || keyhist_line(&p->keys, &line) < 0)
+		return err_errno(e, -ENOMEM, "the history of keys");
+	if (keyhist_judge(&p->keys, KEYHIST_GATE, buf_str(&key), log->checkpoint.size, &cause) < 0)
+		return refuse(e, REASON_KEY, "the gate's: %s", cause.text);
+	if (kind_of(p->kind)->has_run &&
+	    keyhist_judge(&p->keys, KEYHIST_HOST, p->statement.host_key, log->checkpoint.size,
+			  &cause) < 0)
+		return refuse(e, REASON_STATEMENT_SIGNATURE, "%s", cause.text);
+	add_line(b, KEYHIST_FILE, buf_str(&line));
+	return 0;
+}
+
 int step_digest(struct promotion *p, enum gate_answer *ret_answer, struct weir_err *e)
 {
 	struct buf *b = &p->digest_text;
@@ -247,6 +275,9 @@ int step_digest(struct promotion *p, enum gate_answer *ret_answer, struct weir_e
 		err = approve_find_producers(p, e);
 	if (err == 0)
 		err = approve_add_lines(p, b, e);
+	if (err < 0)
+		return err;
+	err = add_keys(p, b, e);
 	if (err < 0)
 		return err;
 	except_add_lines(&p->exceptions, b);

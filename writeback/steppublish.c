@@ -51,9 +51,11 @@ static int prove_intent(const struct promotion *p, uint64_t intent, struct buf p
 	return err < 0 ? err : ledger_prove_prefix(&p->ledger->log, intent, &proofs[2], e);
 }
 
-static int write_record(const struct promotion *p, const git_oid *tip, const struct buf proofs[3],
+static int write_record(struct promotion *p, const git_oid *tip, const struct buf proofs[3],
 			git_oid *ret_tip, struct weir_err *e)
 {
+	cleanup_buf struct buf keys = { 0 };
+	int err = p->keys.count ? keyhist_format(&p->keys, &p->ledger->log, &keys, e) : 0;
 	struct record_write w = { .commit = p->commit,
 				  .tip = *tip,
 				  .name = p->config->name,
@@ -62,6 +64,8 @@ static int write_record(const struct promotion *p, const git_oid *tip, const str
 				  .object = &p->commit_data,
 				  .is_tag = kind_of(p->kind)->is_tag };
 
+	if (err < 0)
+		return err;
 	record_add(&w, "promotion", &p->digest_text);
 	record_add(&w, "changes", &p->changes_text);
 	record_add(&w, "statement.json", &p->statement_text);
@@ -78,6 +82,8 @@ static int write_record(const struct promotion *p, const git_oid *tip, const str
 		record_add(&w, ATTEST_READS, &p->attestations.reads);
 		record_add(&w, ATTEST_LINK, &p->attestations.link);
 	}
+	if (keys.len > 0)
+		record_add(&w, KEYHIST_FILE, &keys);
 	if (proofs[0].len > 0) {
 		record_add(&w, "intent", &proofs[0]);
 		record_add(&w, "intent.tlog-proof", &proofs[1]);

@@ -16,6 +16,7 @@
 #include "writeback/verifyapprove.h"
 #include "writeback/verifyattest.h"
 #include "writeback/verifyexcept.h"
+#include "writeback/verifykeys.h"
 #include "writeback/verifyledger.h"
 #include "writeback/verifyobject.h"
 #include "writeback/verifyorder.h"
@@ -435,6 +436,7 @@ int verify_run(struct verify *v, struct weir_err *e)
 		[VERIFY_INCLUSION] = verifyledger_inclusion,
 		[VERIFY_LEDGER] = verifyledger_entry,
 		[VERIFY_HISTORY] = verifyledger_history,
+		[VERIFY_KEYS] = verifykeys_check,
 		[VERIFY_BRANCH] = check_branch,
 		[VERIFY_DEEP] = check_deep,
 	};

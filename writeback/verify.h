@@ -7,14 +7,15 @@
  * With the ledger itself at hand it is looked at too: it must still hold what the proofs were
  * made from. Without (a clone), proofs and checkpoint in the record are enough.
  *
- * What this does not show: whether the key was valid when it signed (the signers file is
- * taken as of now), nor that the trace itself still exists.
+ * When keys were valid, the ledger says (writeback/keyhist.h): the signers file lists those that
+ * ever were the gate's. What this does not show: that the trace itself still exists.
  */
 #ifndef WEIR_WRITEBACK_VERIFY_H
 #define WEIR_WRITEBACK_VERIFY_H
 
 #include "writeback/attest.h"
 #include "writeback/digest.h"
+#include "writeback/keyhist.h"
 #include "writeback/kind.h"
 #include "writeback/ledger.h"
 #include "writeback/record.h"
@@ -41,6 +42,7 @@
 	X(INCLUSION, "inclusion", "the ledger of that checkpoint has the entry") \
 	X(LEDGER, "ledger", "the entry says done, for this commit, promotion and branch") \
 	X(HISTORY, "history", "the ledger goes on from the one that the commit names") \
+	X(KEYS, "keys", "the gate's key and the host's were valid at that entry") \
 	X(BRANCH, "branch", "the target ref reaches the object") \
 	X(DEEP, "deep", "each object of the tree is whole, and so is all of the ledger")
 
@@ -55,10 +57,12 @@ struct verify {
 	const struct repo *repo;
 	const char *signers; /* text of the signers file */
 	const struct note_key *ledger_key;
-	struct ledger *ledger; /* NULL: only what the record has */
-	bool deep;	       /* check the last link, too */
-	bool reached;	       /* the caller came from the branch */
-	bool pushed;	       /* on its way: the ledger's intent stands for its done */
+	struct ledger *ledger;	    /* NULL: only what the record has */
+	const struct keyhist *keys; /* of that ledger; NULL: what records have */
+	const char *keys_why;	    /* why the ledger's can't be read; "" or NULL: they could */
+	bool deep;		    /* check the last link, too */
+	bool reached;		    /* the caller came from the branch */
+	bool pushed;		    /* on its way: the ledger's intent stands for its done */
 	bool is_tag;
 	git_oid commit; /* or tag */
 	/* found on the way */

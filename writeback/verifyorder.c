@@ -31,6 +31,8 @@ static int check_tag(const struct verify *v, const struct order *o, struct weir_
 	cleanup_verify struct verify commit = { .repo = v->repo,
 						.signers = v->signers,
 						.ledger_key = v->ledger_key,
+						.keys = v->keys,
+						.keys_why = v->keys_why,
 						.ledger = v->ledger,
 						.deep = v->deep,
 						.commit = v->head.parent };

@@ -15,6 +15,7 @@ void verifysource_done(struct verifysource *s)
 {
 	repo_close(&s->repo);
 	buf_done(&s->signers);
+	keyhist_done(&s->keys);
 	ledger_close(&s->ledger);
 }
 
@@ -84,6 +85,9 @@ static int open_ledger(struct verifysource *s, struct weir_err *e)
 		return 0;
 	err = ledger_open(path, &s->key, &s->ledger, e);
 	s->has_ledger = err == 0;
+	/* a damaged entry is said by the link that needs it */
+	if (err == 0)
+		keyhist_load(&s->ledger, &s->keys, &s->keys_why);
 	return err;
 }
 

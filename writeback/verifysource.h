@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 #include "writeback/config.h"
+#include "writeback/keyhist.h"
 #include "writeback/ledger.h"
 #include "writeback/repo.h"
 
@@ -24,6 +25,8 @@ struct verifysource {
 	struct buf signers;
 	struct note_key key;
 	struct ledger ledger;
+	struct keyhist keys;	  /* of the ledger */
+	struct weir_err keys_why; /* why they can't be read; empty: they could */
 	bool has_ledger;
 };
 

@@ -1,0 +1,101 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# shellcheck disable=SC2034,SC2119,SC2120,SC2016,SC2154
+# Keys begin and end: by entries of the ledger, whatever a date says.
+. "$(dirname "$0")/lib.sh"
+
+R=$LAB/trusted.git
+LEDGER=/var/lib/weir-gate/ledger
+SIGNERS=/etc/weir/allowed_signers
+
+verify() {
+	"$GATE" verify "${1:-main}" --repo "${2:-$R}" --signers "${3:-$SIGNERS}"
+}
+
+# fails WHAT COMMAND...: verify names the link `keys`, and why
+fails() {
+	local what=$1
+	shift
+	must_refuse verify "$what" "$@"
+	grep -q 'keys: ' "$LAB/stderr" || fail "another link: $(cat "$LAB/stderr")"
+}
+
+# change NAME: another run, promoted
+change() {
+	start_run
+	echo "$1" >"$LAB/ws/$1"
+	end_run
+	commit >/dev/null
+}
+
+# clone: what somebody has who was never here; reads $LAB/clone.git with $LAB/vkey
+clone() {
+	rm -rf "$LAB/clone.git"
+	git clone -q --mirror "$R" "$LAB/clone.git"
+	cp /etc/weir/ledger.vkey "$LAB/vkey"
+}
+
+verify_clone() {
+	"$GATE" verify "${1:-main}" --repo "$LAB/clone.git" --signers "$SIGNERS" --ledger-key "$LAB/vkey"
+}
+
+entries() {
+	python3 "$TOP/tests/gate/tlog.py" log $LEDGER /etc/weir/ledger.vkey
+}
+
+t "rotation: old commits hold by the old key, new ones by the new, for git and in a clone" <<'EOT'
+fresh; start_run; change one; one=$(tip); old=$(cut -d' ' -f1,2 /etc/weir/keys/gate.pub 2>/dev/null || ssh-keygen -y -f /etc/weir/keys/gate)
+"$GATE" key rotate --reason 'once a year' >out; grep -q 'signs with ssh-ed25519' out; entries >log; tail -n 1 log | grep -q '"kind":"key"'; tail -n 1 log | grep -q "\"old\":\"${old% *}"
+"$GATE" key list >out; grep -q 'gate  until here ssh-ed25519 .* from here ssh-ed25519 .* once a year' out; [ "$(grep -c 'namespaces="git"' $SIGNERS)" = 2 ]
+change two; two=$(tip); verify >/dev/null; verify $one >/dev/null; git -C $R verify-commit main 2>/dev/null; git -C $R verify-commit $one 2>/dev/null
+openssl pkey -pubin -in /etc/weir/gate.pem -noout; clone; verify_clone >/dev/null; verify_clone $one >/dev/null; "$GATE" audit $R --signers $SIGNERS >/dev/null
+[ "$(ssh-keygen -y -f /etc/weir/keys/gate | cut -d' ' -f2)" = "$("$GATE" key list --json | sed 's/.*"new":"ssh-ed25519 \([^"]*\)".*/\1/')" ]; stat -c '%a %U' /etc/weir/keys/gate | grep -qx '600 weir'
+git -C $R show "refs/weir/attestations:${two:0:2}/$two/promotion" | grep -q '^keys 1 [0-9a-f]*$'
+EOT
+
+t "the old key signs no more: by the gate, or by who kept a copy of it" <<'EOT'
+fresh; start_run; change one; cp -a /etc/weir/keys/gate kept; "$GATE" key rotate >/dev/null; cp -a kept /etc/weir/keys/gate; before=$(tip)
+start_run; echo x >ws/x; end_run; must_refuse key 'ended with entry' commit; [ "$(tip)" = $before ]
+EOT
+
+t "a crash in between is ended by the same command, with one entry" <<'EOT'
+fresh; cp -a /etc/weir/keys/gate kept; "$GATE" key rotate >/dev/null; cp -a /etc/weir/keys/gate /etc/weir/keys/gate.new; cp -a kept /etc/weir/keys/gate; "$GATE" key rotate >/dev/null; "$GATE" key list >out; [ "$(wc -l <out)" = 1 ]; [ ! -e /etc/weir/keys/gate.new ]
+sed -i '$d' $SIGNERS; "$GATE" key rotate >/dev/null; "$GATE" key list >out; [ "$(wc -l <out)" = 1 ]; [ "$(grep -c . $SIGNERS)" = 2 ]; change one; verify >/dev/null
+ssh-keygen -q -t ed25519 -N '' -f next; cp next /etc/weir/keys/gate.new; chown weir: /etc/weir/keys/gate.new; chmod 600 /etc/weir/keys/gate.new; "$GATE" key rotate >out; grep -q "$(cut -d' ' -f2 next.pub)" out; change two; verify >/dev/null; verify main^ >/dev/null
+EOT
+
+t "a stolen key: what it signed since then is void, what it signed before holds, also in a clone" <<'EOT'
+fresh; start_run; change one; one=$(tip); since=$(entries | wc -l); change two; two=$(tip); key=$(ssh-keygen -y -f /etc/weir/keys/gate | cut -d' ' -f1,2)
+"$GATE" key revoke "$key" --since $since --reason stolen; verify $one >/dev/null; fails "ended with entry $since" verify $two; "$GATE" audit $R --signers $SIGNERS >out && false; grep -q broken out
+start_run; echo x >ws/x; end_run; must_refuse key "ended with entry $since" commit; "$GATE" key rotate >/dev/null; change three; verify >/dev/null
+clone; verify_clone >/dev/null; verify_clone $one >/dev/null; fails "ended with entry $since" verify_clone $two
+EOT
+
+t "a host is enrolled: its runs count from then on; when it is removed, those from before still do" <<'EOT'
+fresh; host=$("$GATE" key list --json >/dev/null; sed -n '/^hosts:/,/^[^ ]/s/.*"\([0-9a-f]\{64\}\)".*/\1/p' /etc/weir/gate.yaml); [ ${#host} = 64 ]
+head -c 32 /dev/urandom | od -An -tx1 | tr -d ' \n' >hostseed; { echo -n 302e020100300506032b657004220420; cat hostseed; } | xxd -r -p | openssl pkey -inform der -pubout -outform der | tail -c 32 | od -An -tx1 | tr -d ' \n' >other; other=$(cat other)
+start_run; echo a >ws/a; end_run key=$LAB/hostseed; must_refuse statement-signature 'unknown here' commit; must_refuse key 'only host' "$GATE" key remove $host
+"$GATE" key enrol $other --reason 'a second one'; grep -q "$other" /etc/weir/gate.yaml; commit >/dev/null; a=$(tip); verify >/dev/null; change b; b=$(tip); "$GATE" key enrol $other; [ "$("$GATE" key list | wc -l)" = 1 ]
+"$GATE" key remove $host --reason sold; not grep -q $host /etc/weir/gate.yaml; verify $a >/dev/null; verify $b >/dev/null; start_run; echo c >ws/c; end_run; must_refuse statement-signature 'unknown here' commit
+sed -i "s/^hosts:/hosts:\n  - \"$host\"/" /etc/weir/gate.yaml; must_refuse statement-signature 'ended with entry' commit; "$GATE" key remove $host; [ "$("$GATE" key list | wc -l)" = 2 ]
+end_run key=$LAB/hostseed; commit >/dev/null; verify >/dev/null; clone; verify_clone $a >/dev/null; verify_clone $b >/dev/null; verify_clone >/dev/null
+EOT
+
+t "no date decides: a commit that says it is older than the key's end" <<'EOT'
+fresh; start_run; change one; since=$(entries | wc -l); key=$(ssh-keygen -y -f /etc/weir/keys/gate | cut -d' ' -f1,2)
+"$GATE" key revoke "$key" --since 0; fails 'ended with entry 0' verify
+EOT
+
+t "a record that leaves a change of keys out, or has another's, does not verify" <<'EOT'
+fresh; "$GATE" key rotate >/dev/null; change one; verify >/dev/null; id=$(tip); git clone -q $R work; (cd work; git fetch -q origin refs/weir/attestations; git checkout -q FETCH_HEAD)
+forge() { (cd work; eval "$1"; git add -A; git commit -q --allow-empty -m forged; git push -qf ../trusted.git HEAD:refs/weir/attestations; git reset -q --hard HEAD^); chown -R weir: $R; }
+forge "rm ${id:0:2}/$id/keys"; fails 'another history' verify; forge "sed -i 's/once/twice/; s/ssh-ed25519 AAAA/ssh-ed25519 AAAB/' ${id:0:2}/$id/keys"; fails 'not in the ledger' verify
+forge "echo '{}' >${id:0:2}/$id/keys"; fails 'another version' verify; forge true; verify >/dev/null
+EOT
+
+t "with an agent: the next key's public part is named, and signed with from then on" <<'EOT'
+fresh; status=0; "$GATE" key rotate --public nothing 2>err || status=$?; [ $status != 0 ]
+for bad in 'key' 'key enrol' 'key enrol 12' 'key nothing' 'key revoke x' 'key list x' 'key rotate --since 1'; do status=0; "$GATE" $bad >/dev/null 2>err || status=$?; [ $status = 2 ]; [ -s err ]; done
+EOT
+
+done_testing
