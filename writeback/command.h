@@ -26,7 +26,8 @@
 	X(audit, "audit", "check every commit of a branch, and the ledger") \
 	X(serve, "serve", "serve people who are not root; relay one of them (ssh)") \
 	X(call, "call", "ask a service: pending, review, approve, commit ...") \
-	X(key, "key", "list, rotate, enrol, remove and revoke keys")
+	X(key, "key", "list, rotate, enrol, remove and revoke keys") \
+	X(ledger, "ledger", "check, back up and restore the ledger")
 
 /* Each parses its arguments with argp (argv[0] is the name for messages) and runs.
  * Returns: the exit status. Borrows: argv. */

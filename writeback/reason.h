@@ -91,6 +91,8 @@
 	X(REBASE_CONFLICT, "rebase-conflict", \
 	  "run it again on the new base, or `weir rebase RUN`") \
 	X(REBASE_POLICY, "rebase-policy", "run it again under the policy that holds now") \
+	X(LEDGER_WHOLE, "ledger-whole", \
+	  "nothing is to be restored; move it away if it is the wrong one") \
 	X(LEDGER, "ledger", \
 	  "the ledger is missing or was edited; restore it and find out by whom") \
 	X(LEDGER_ROLLED_BACK, "ledger-rolled-back", \
