@@ -122,6 +122,9 @@ int weir_adopt(struct weir_adopt *ctx)
 	if (ctx->role != WEIR_ROLE_COLLECTOR) {
 		__sync_fetch_and_add(&run->live, 1);
 		__sync_fetch_and_add(&run->members, 1);
+	} else {
+		run->mnt_ns = (__u64)BPF_CORE_READ(task, nsproxy, mnt_ns);
+		run->uts_ns = (__u64)BPF_CORE_READ(task, nsproxy, uts_ns);
 	}
 	ctx->ret_err = 0;
 	return 0;

@@ -68,10 +68,60 @@ static __always_inline bool is_collectors(struct dentry *dentry, struct inode *i
 	return entry && entry->role == WEIR_ROLE_COLLECTOR;
 }
 
-/* Rights that using a file needs; 0 when no decision is to be made. */
-static __always_inline __u32 rights_of_open(struct weir_ask *ask, struct inode *inode, __u32 magic,
-					    __u32 mode)
+#define NAME_MEM 0x006d656du
+
+/* Memory, environment or maps of a process that is no member: told as such. Its memory is not,
+ * which ptrace_access_check sees. */
+static __always_inline bool is_outsiders(struct weir_ask *ask, struct weir_objects *objects)
 {
+	struct inode *inode = objects->inode;
+	struct weir_task *entry;
+	__u64 task;
+
+	if (inode->i_sb->s_magic != PROC_MAGIC || !tells_of_memory(objects->first, inode))
+		return false;
+	task = task_of_proc(inode);
+	if (!task)
+		return false;
+	entry = weir_entry_of(task);
+	return !entry || entry->slot != ask->work->note.slot;
+}
+
+static __always_inline bool is_mem(struct dentry *dentry)
+{
+	__u32 name = 0;
+
+	bpf_probe_read_kernel(&name, sizeof(name), dentry->d_name.name);
+	return name == NAME_MEM;
+}
+
+/* "host", "doma", as the words that the names' bytes make. */
+#define NAME_HOST 0x74736f68u
+#define NAME_DOMA 0x616d6f64u
+#define NAME_KERN 0x6e72656bu
+
+/* The name of the host, in a namespace of the run's own: nobody else has it. Not where a table of
+ * descriptors is shared, which may reach into another namespace. */
+static __always_inline bool is_own_hostname(struct weir_ask *ask, struct dentry *dentry)
+{
+	struct task_struct *task = WEIR_PLAIN(task_struct, bpf_get_current_task_btf());
+	struct nsproxy *ns = task->nsproxy;
+	struct files_struct *files = task->files;
+	__u32 name = 0, dir = 0;
+
+	bpf_probe_read_kernel(&name, sizeof(name), dentry->d_name.name);
+	if (name != NAME_HOST && name != NAME_DOMA)
+		return false;
+	bpf_probe_read_kernel(&dir, sizeof(dir), dentry->d_parent->d_name.name);
+	return dir == NAME_KERN && ns && files && files->count.counter == 1 &&
+	       (__u64)ns->uts_ns != ask->run->uts_ns;
+}
+
+/* Rights that using a file needs; 0 when no decision is to be made. */
+static __always_inline __u32 rights_of_open(struct weir_ask *ask, struct weir_objects *objects,
+					    __u32 magic, __u32 mode)
+{
+	struct inode *inode = objects->inode;
 	__u32 bits = inode->i_mode, type = bits & S_IFMT;
 	__u32 rdev = type == S_IFCHR ? inode->i_rdev : 0;
 	__u32 flags = ask->work->note.aux, want = 0;
@@ -86,7 +136,8 @@ static __always_inline __u32 rights_of_open(struct weir_ask *ask, struct inode *
 	if (mode & FMODE_READ)
 		want |= WEIR_RIGHT_READ;
 	if (magic == PROC_MAGIC &&
-	    (!(want & WEIR_RIGHT_WRITE) || is_own_proc(inode, ask->work->note.slot)))
+	    (!(want & WEIR_RIGHT_WRITE) || is_own_proc(inode, ask->work->note.slot) ||
+	     is_mem(objects->first) || (ask->member && is_own_hostname(ask, objects->first))))
 		return 0;
 	if (type == S_IFCHR || type == S_IFBLK)
 		want |= WEIR_RIGHT_DEVICE;
@@ -103,11 +154,20 @@ static __always_inline int judge_file(struct weir_ask *ask, struct weir_objects 
 	struct inode *inode = objects->inode;
 	struct weir_work *work = ask->work;
 
-	work->want = weir_is_memfd(dentry) ? 0 : rights_of_open(ask, inode, magic, mode);
+	work->want = weir_is_memfd(dentry) ? 0 : rights_of_open(ask, objects, magic, mode);
 	asm volatile("" ::: "memory");
 	if (!work->want) {
 		/* a record all the same if a creation is to be taken back */
 		work->note.op = WEIR_OP_NONE;
+		if (ask->member && is_outsiders(ask, objects)) {
+			work->note.op = WEIR_OP_READ;
+			objects->powers = WEIR_POWER(MEMORY_OUTSIDERS);
+			if (objects->powers & ~ask->run->powers) {
+				work->note.kind = WEIR_KIND_MEMORY_ACCESS;
+				work->note.flags |= WEIR_EV_BAD_FIRST;
+			}
+			return weir_leave(ask, objects);
+		}
 		return work->existed ? weir_leave(ask, objects) : weir_pass(ask, hook);
 	}
 	if (work->want == WEIR_RIGHT_READ && hook == WEIR_HOOK_FILE_OPEN)

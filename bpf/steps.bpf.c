@@ -4,7 +4,7 @@
  * once, and lets them take the place of the stub of that name in each program
  * (BPF_PROG_TYPE_EXT). They see plain memory only: kernel objects come as numbers.
  */
-#include "bpf/lib/decide.bpf.h"
+#include "bpf/lib/demand.bpf.h"
 
 SEC("freplace/weir_judge")
 int weir_judge_step(struct weir_work *work, struct weir_at *at)
@@ -28,4 +28,12 @@ int weir_do_step(struct weir_plain_op *p, struct weir_at *at)
 	if (!p || !at)
 		return 1;
 	return weir_do_here(p, WEIR_PLAIN(dentry, (void *)at->dentry));
+}
+
+SEC("freplace/weir_need")
+int weir_need_step(struct weir_demand *d)
+{
+	if (!d)
+		return 1;
+	return weir_need_here(d);
 }

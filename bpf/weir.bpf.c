@@ -9,13 +9,17 @@
 #include "bpf/control.bpf.c"
 
 #include "bpf/attr.bpf.c"
+#include "bpf/cred.bpf.c"
 #include "bpf/exec.bpf.c"
 #include "bpf/file.bpf.c"
 #include "bpf/guard.bpf.c"
 #include "bpf/ipc.bpf.c"
+#include "bpf/kernel.bpf.c"
 #include "bpf/life.bpf.c"
 #include "bpf/name.bpf.c"
 #include "bpf/net.bpf.c"
+#include "bpf/process.bpf.c"
+#include "bpf/space.bpf.c"
 #include "bpf/task.bpf.c"
 
 #ifdef WEIR_STUBS

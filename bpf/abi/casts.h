@@ -8,8 +8,8 @@
 
 /* clang-format off */
 #define WEIR_CASTS(X) \
-	X(dentry) X(file) X(iattr) X(inode) X(kern_ipc_perm) X(linux_binprm) X(path) X(sk_buff) \
-	X(sock) X(socket) X(task_struct) X(unix_sock)
+	X(cred) X(dentry) X(file) X(iattr) X(inode) X(kern_ipc_perm) X(linux_binprm) X(path) \
+	X(sk_buff) X(sock) X(socket) X(super_block) X(task_struct) X(unix_sock) X(vfsmount)
 /* clang-format on */
 
 enum weir_cast {

@@ -68,7 +68,32 @@
 	X(MSGCTL, "msg_queue_msgctl", "ipc") \
 	X(SEMCTL, "sem_semctl", "ipc") \
 	X(INODE_CREATE, "inode_create", "ipc") \
-	X(INODE_UNLINK, "inode_unlink", "ipc")
+	X(INODE_UNLINK, "inode_unlink", "ipc") \
+	X(PTRACE_TRACEME, "ptrace_traceme", "process") \
+	X(TASK_MOVEMEMORY, "task_movememory", "process") \
+	X(TASK_SETNICE, "task_setnice", "process") \
+	X(TASK_SETIOPRIO, "task_setioprio", "process") \
+	X(TASK_SETSCHEDULER, "task_setscheduler", "process") \
+	X(FILE_SET_FOWNER, "file_set_fowner", "process") \
+	X(TASK_FIX_SETUID, "task_fix_setuid", "cred") \
+	X(TASK_FIX_SETGID, "task_fix_setgid", "cred") \
+	X(TASK_FIX_SETGROUPS, "task_fix_setgroups", "cred") \
+	X(CAPSET, "capset", "cred") \
+	X(BPRM_CREDS, "bprm_creds_from_file", "cred") \
+	X(KEY_PERMISSION, "key_permission", "cred") \
+	X(KEY_ALLOC, "key_alloc", "cred") \
+	X(USERNS_CREATE, "userns_create", "space") \
+	X(SB_MOUNT, "sb_mount", "space") \
+	X(SB_UMOUNT, "sb_umount", "space") \
+	X(SB_REMOUNT, "sb_remount", "space") \
+	X(SB_KERN_MOUNT, "sb_kern_mount", "space") \
+	X(SB_PIVOTROOT, "sb_pivotroot", "space") \
+	X(MOVE_MOUNT, "move_mount", "space") \
+	X(CAPABLE, "capable", "kernel") \
+	X(SECURITY_CAPABLE, "security_capable", "kernel") \
+	X(PERF_EVENT_OPEN, "perf_event_open", "kernel") \
+	X(MODULE_REQUEST, "kernel_module_request", "kernel") \
+	X(KERNEL_READ_FILE, "kernel_read_file", "kernel")
 
 enum weir_hook {
 #define WEIR_X(id, name, family) WEIR_HOOK_##id,

@@ -121,10 +121,13 @@ struct weir_task {
 	__u64 spec_stamp; /* of the place, before */
 	__u32 spec_kind;
 	__u32 ns_tgid; /* as the process sees itself */
+	/* last system call that was judged by its need of a capability: what it was, and when */
+	__u64 call;
+	__u64 call_ns;
 	/* the decision about what the task is doing (struct weir_work of bpf/lib/decide.bpf.h) */
 	__u64 work[WEIR_WORK_WORDS];
 };
-WEIR_ASSERT_SIZE(struct weir_task, 72 + 8 * WEIR_WORK_WORDS);
+WEIR_ASSERT_SIZE(struct weir_task, 88 + 8 * WEIR_WORK_WORDS);
 
 /* One inode for as long as it exists, also when memory forgets it in between. */
 struct weir_linkkey {
@@ -192,13 +195,16 @@ struct weir_run {
 	__u64 members;	 /* members there have been */
 	__u64 latch[32]; /* findings by kind, counted before they are written */
 	__u64 powers;	 /* WEIR_POWER_* that the policy grants */
+	/* namespaces of the collector, by address: changes in others are the run's own affair */
+	__u64 mnt_ns;
+	__u64 uts_ns;
 	/* the rule that most walks end at, the workspace's: its inode's address, as in
 	 * weir_objkey, saves the look-up; 0: none */
 	__u64 home;
 	struct weir_rule home_rule;
 	struct weir_hookstat hooks[WEIR_HOOKS_MAX];
 };
-WEIR_ASSERT_SIZE(struct weir_run, 328 + 32 * WEIR_HOOKS_MAX);
+WEIR_ASSERT_SIZE(struct weir_run, 344 + 32 * WEIR_HOOKS_MAX);
 _Static_assert(WEIR_KIND_COUNT <= 32 && WEIR_HOOK_COUNT <= WEIR_HOOKS_MAX,
 	       "ABI: run state holds all kinds and hooks");
 

@@ -75,6 +75,11 @@ struct dentry___weir {
 	union shortname_store___weir d_shortname;
 } __attribute__((preserve_access_index));
 
+/* Who gets a file's signals was part of it before 6.12 (1934b212615d), a pointer since. */
+struct file___weir {
+	struct fown_struct f_owner;
+} __attribute__((preserve_access_index));
+
 /* The change time of an inode (6.6: 12cd44023651, 6.11: 3aa63a569c64). */
 struct inode___weir {
 	struct timespec64 i_ctime;

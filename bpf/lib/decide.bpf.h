@@ -403,6 +403,8 @@ static __always_inline bool weir_refuses(struct weir_ask *ask)
 
 	if (ask->work->note.flags & WEIR_EV_SEALED)
 		return true;
+	/* two questions: as one sum the verifier of 6.1 doesn't learn that there is a member */
+	asm volatile("" ::: "memory");
 	if (!ask->member)
 		return false;
 	if (ask->run->flags & (WEIR_RUN_DEAD | WEIR_RUN_AFTER))
@@ -439,7 +441,8 @@ static __always_inline int weir_leave_by(struct weir_ask *ask, struct weir_objec
 		weir_end(ask);
 		return ask->deny;
 	}
-	note->outcome = weir_refuses(ask) ? WEIR_OUTCOME_DENIED : WEIR_OUTCOME_PASSED;
+	if (note->outcome != WEIR_OUTCOME_REFUSED)
+		note->outcome = weir_refuses(ask) ? WEIR_OUTCOME_DENIED : WEIR_OUTCOME_PASSED;
 	if (!ask->member)
 		__sync_fetch_and_add(&weir_stat_of(ask->run, note->hook)->seen, 1);
 	else if (ask->member->role == WEIR_ROLE_CANARY)

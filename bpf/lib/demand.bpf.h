@@ -21,10 +21,11 @@ struct weir_demand {
 	__u16 hook;
 	__u16 op;
 	__u16 kind;
-	__u16 pad;
+	__u16 outcome; /* WEIR_OUTCOME_REFUSED: by the kernel, without us */
 	__u32 aux;
 	__u32 name_len;
-	__u32 rule;		    /* of the policy, that grants it; 0: none */
+	__u32 rule; /* of the policy, that grants it; 0: none */
+	__u32 pad;
 	struct task_struct *target; /* the process that it is aimed at, NULL: none */
 	struct dentry *object;	    /* first object, NULL: none. Of a target: its program */
 	const char *name;	    /* kernel memory, NULL: none. See struct weir_objects */
@@ -82,9 +83,101 @@ static __always_inline int weir_needless(__u16 hook)
 	return 0;
 }
 
-/* Returns 0 to allow, 1 to deny. here: see weir_look_by; programs that are no LSM's take all steps
- * themselves, because a step is of the kind of the program that it is put into. */
-static __always_inline int weir_demand_by(struct weir_demand *d, bool here)
+/* The system call that the task is in. */
+struct weir_trap {
+	__u32 nr; /* of the 64-bit table, 0 (read) for others that matter to nobody */
+	__u64 arg[3];
+	__u64 ip;
+};
+
+/* Calls of the 32-bit table that are judged, by their numbers in the 64-bit one. From 424 on the
+ * tables are the same. */
+__u32 weir_call_of_32(__u32 nr);
+
+#define IS_COMPAT 0x2
+#define IS_X32 0x40000000u
+
+/* Its number alone. */
+static __always_inline __u32 weir_call_nr(void)
+{
+#if defined(__TARGET_ARCH_x86)
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	__u32 nr = BPF_CORE_READ(regs, orig_ax) & ~IS_X32;
+
+	return WEIR_PLAIN(task_struct, task)->thread_info.status & IS_COMPAT ? weir_call_of_32(nr)
+									     : nr;
+#else
+	return 0;
+#endif
+}
+
+static __always_inline void weir_read_call(struct weir_trap *call)
+{
+#if defined(__TARGET_ARCH_x86)
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	bool compat = WEIR_PLAIN(task_struct, task)->thread_info.status & IS_COMPAT;
+
+	call->nr = BPF_CORE_READ(regs, orig_ax) & ~IS_X32;
+	call->ip = BPF_CORE_READ(regs, ip);
+	if (compat) {
+		call->nr = weir_call_of_32(call->nr);
+		call->arg[0] = (__u32)BPF_CORE_READ(regs, bx);
+		call->arg[1] = (__u32)BPF_CORE_READ(regs, cx);
+		call->arg[2] = (__u32)BPF_CORE_READ(regs, dx);
+	} else {
+		call->arg[0] = BPF_CORE_READ(regs, di);
+		call->arg[1] = BPF_CORE_READ(regs, si);
+		call->arg[2] = BPF_CORE_READ(regs, dx);
+	}
+#else
+	__builtin_memset(call, 0, sizeof(*call));
+#endif
+}
+
+/* Numbers of the 64-bit table. Source: arch/x86/entry/syscalls/syscall_64.tbl. */
+#define NR_CLONE 56
+#define NR_PIVOT_ROOT 155
+#define NR_ADJTIMEX 159
+#define NR_ACCT 163
+#define NR_SETTIMEOFDAY 164
+#define NR_MOUNT 165
+#define NR_UMOUNT2 166
+#define NR_SWAPON 167
+#define NR_SWAPOFF 168
+#define NR_REBOOT 169
+#define NR_SETHOSTNAME 170
+#define NR_SETDOMAINNAME 171
+#define NR_IOPL 172
+#define NR_IOPERM 173
+#define NR_INIT_MODULE 175
+#define NR_DELETE_MODULE 176
+#define NR_QUOTACTL 179
+#define NR_CLOCK_SETTIME 227
+#define NR_KEXEC_LOAD 246
+#define NR_REQUEST_KEY 249
+#define NR_KEYCTL 250
+#define NR_UNSHARE 272
+#define NR_SYSLOG 103
+#define NR_FANOTIFY_INIT 300
+#define NR_CLOCK_ADJTIME 305
+#define NR_SETNS 308
+#define NR_KCMP 312
+#define NR_FINIT_MODULE 313
+#define NR_KEXEC_FILE_LOAD 320
+#define NR_MOVE_MOUNT 429
+#define NR_FSOPEN 430
+#define NR_FSCONFIG 431
+#define NR_CLONE3 435
+#define NR_PROCESS_MADVISE 440
+#define NR_MOUNT_SETATTR 442
+#define NR_QUOTACTL_FD 443
+
+/* A step, or in the program itself: see weir_look_by. */
+int weir_need(struct weir_demand *d);
+
+static __always_inline int weir_need_here(struct weir_demand *d)
 {
 	struct weir_objects objects = {};
 	struct weir_ask ask;
@@ -93,6 +186,7 @@ static __always_inline int weir_demand_by(struct weir_demand *d, bool here)
 		return ask.deny;
 	ask.work->note.aux = d->aux;
 	ask.work->note.rule = d->rule;
+	ask.work->note.outcome = d->outcome;
 	objects.first = d->object;
 	if (d->target) {
 		weir_put_target(&d->peer, d->target);
@@ -103,7 +197,16 @@ static __always_inline int weir_demand_by(struct weir_demand *d, bool here)
 	objects.powers = d->powers;
 	objects.name = d->name;
 	objects.name_len = d->name_len;
-	return weir_leave_by(&ask, &objects, here);
+	return weir_leave_by(&ask, &objects, true);
+}
+
+/* Returns 0 to allow, 1 to deny. here: programs that are no LSM's take all steps themselves,
+ * because a step is of the kind of the program that it is put into. */
+static __always_inline int weir_demand_by(struct weir_demand *d, bool here)
+{
+	if (here)
+		return weir_need_here(d);
+	return weir_state->host.runs && weir_member() ? weir_need(d) : 0;
 }
 
 static __always_inline int weir_demand(struct weir_demand *d)

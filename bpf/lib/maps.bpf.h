@@ -129,6 +129,16 @@ struct weir_doors_map {
 };
 WEIR_MAP(weir_doors_map, weir_doors);
 
+/* Files whose signals go where a member said, with its run's slot. Replaced when an outsider says
+ * where; with more of them, the oldest is forgotten. */
+struct weir_owned_map {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, __u64);
+	__type(value, __u32);
+};
+WEIR_MAP(weir_owned_map, weir_owned);
+
 /* One ring buffer for each active run, put there by its collector. */
 struct weir_ring_inner {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);

@@ -105,8 +105,11 @@ is "$(of_run 'sorted({(x["op"], x["outcome"]) for x in f})')" \
 
 # Root with CAP_SYS_ADMIN, on the ways round the watched families.
 prepare
+mounting='namespaces: [user, mount]
+mounts: [mount, bind, remount, umount]'
 policy_write "$policy" "$credentials
-privileges: {capabilities: [CAP_SYS_ADMIN]}"
+privileges: {capabilities: [CAP_SYS_ADMIN]}
+$mounting"
 attack -- personality
 violated_by file-outside 'a personality of io_uring is no overlay at work'
 mkdir pins
@@ -123,7 +126,8 @@ is "$stdout" '' 'nor to the secret'
 
 # An unprivileged user, with mounts of its own.
 prepare
-policy_write "$policy" "$credentials"
+policy_write "$policy" "$credentials
+$mounting"
 chown -R builder "$ws" "$out" "$home"
 weir_run --user builder -- unshare -Urm sh -c "mkdir u w m
 	mount -t overlay o -o lowerdir=$home/.ssh:/etc,upperdir=u,workdir=w m; cat m/id; echo x >m/passwd

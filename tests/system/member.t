@@ -40,7 +40,9 @@ os.wait()
 END
 weir_run -- python3 "$lab/vfork.py" "$out/x"
 outside 'vfork and posix_spawn'
-policy_write "$policy" 'privileges: {capabilities: [CAP_SYS_ADMIN, CAP_SETUID, CAP_SETGID]}'
+policy_write "$policy" 'privileges: {capabilities: [CAP_SYS_ADMIN, CAP_SETUID, CAP_SETGID]}
+namespaces: [mount, pid]
+mounts: [mount, bind]'
 weir_run -- unshare --pid --fork --mount-proc sh -c "echo x >$out/x; true"
 outside 'pid and mount namespaces'
 like "$(of_run 'f[0]["actor"]["exe"]')" '/dash$' 'with the program by its right name'

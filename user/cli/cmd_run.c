@@ -57,8 +57,8 @@ static const struct argp_option options[] = {
 	{ "source", OPT_SOURCE, "NAME", 0,
 	  "Judge in lsm, fmod_ret or syscall (default: the best one that this host has)", 0 },
 	{ "quiet", 'q', NULL, 0, "No progress line, no summary", 0 },
-	{ "without-hook", OPT_WITHOUT, "NAME", OPTION_HIDDEN,
-	  "Leave a hook out; the run is then indeterminate", 0 },
+	{ "without-hook", OPT_WITHOUT, "NAMES", OPTION_HIDDEN,
+	  "Leave hooks out (a,b); the run is then indeterminate", 0 },
 	{ 0 },
 };
 

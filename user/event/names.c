@@ -124,6 +124,17 @@ NAMES_FIND(names_find_kind, kinds)
 NAMES_FIND(names_find_op, ops)
 NAMES_FIND(names_find_outcome, outcomes)
 NAMES_FIND(names_find_hook, hooks)
+
+bool names_hook_in(unsigned int hook, const char *list)
+{
+	const char *name = names_hook(hook);
+	size_t len = strlen(name);
+
+	for (const char *at = list; at; at = strchr(at, ','), at = at ? at + 1 : NULL)
+		if (strncmp(at, name, len) == 0 && (at[len] == ',' || !at[len]))
+			return true;
+	return false;
+}
 NAMES_FIND(names_find_severity, severities)
 
 enum severity names_kind_severity(unsigned int kind)

@@ -6,6 +6,8 @@
 #ifndef WEIR_EVENT_NAMES_H
 #define WEIR_EVENT_NAMES_H
 
+#include <stdbool.h>
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -44,6 +46,9 @@ int names_find_kind(const char *name);
 int names_find_op(const char *name);
 int names_find_outcome(const char *name);
 int names_find_hook(const char *name);
+
+/* Is a hook in a list "file_open,capset"? Returns: false also for NULL. Borrows: list. */
+bool names_hook_in(unsigned int hook, const char *list);
 int names_find_severity(const char *name);
 
 /* Returns: the bit of a single right ("write" is WEIR_RIGHT_WRITE alone, not the policy

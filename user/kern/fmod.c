@@ -22,6 +22,7 @@ const char *fmod_name(unsigned int hook, enum kern_source source)
 		{ WEIR_HOOK_SHM_ALLOC, "shm_alloc" },
 		{ WEIR_HOOK_MSG_QUEUE_ALLOC, "msg_queue_alloc" },
 		{ WEIR_HOOK_SEM_ALLOC, "sem_alloc" },
+		{ WEIR_HOOK_USERNS_CREATE, "create_user_ns" },
 	};
 
 	for (size_t i = 0; source == KERN_SOURCE_FMOD_RET && i < ARRAY_SIZE(others); i++)

@@ -164,8 +164,7 @@ static void choose_programs(struct bpf_object *programs, void *arg)
 			if (!c->has->hooks[hook].args && verdict_hook_optional((unsigned int)hook))
 				c->kern->hooks[hook].source = KERN_SOURCE_ABSENT;
 		}
-		if (hook >= 0 && c->without &&
-		    strcmp(names_hook((unsigned int)hook), c->without) == 0)
+		if (hook >= 0 && names_hook_in((unsigned int)hook, c->without))
 			fits = false;
 		bpf_program__set_autoload(prog, fits);
 		/* nothing to change where nothing is returned */

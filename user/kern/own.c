@@ -47,8 +47,8 @@ static const struct own_program {
 
 static bool is_left_out(const struct own_program *p, const char *without)
 {
-	for (size_t i = 0; without && i < ARRAY_SIZE(p->hooks) && p->hooks[i] >= 0; i++)
-		if (strcmp(names_hook((unsigned int)p->hooks[i]), without) == 0)
+	for (size_t i = 0; i < ARRAY_SIZE(p->hooks) && p->hooks[i] >= 0; i++)
+		if (names_hook_in((unsigned int)p->hooks[i], without))
 			return true;
 	return false;
 }
@@ -135,7 +135,7 @@ static bool is_seen_by_another(unsigned int hook)
 static void fill_coverage(struct kern *k, const char *without)
 {
 	for (unsigned int i = 0; i < WEIR_HOOK_COUNT; i++) {
-		if (without && strcmp(names_hook(i), without) == 0)
+		if (names_hook_in(i, without))
 			k->hooks[i].source = KERN_SOURCE_MISSING;
 		else if (syscalls_see(i))
 			k->hooks[i].source = KERN_SOURCE_SYSCALL;

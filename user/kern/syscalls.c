@@ -142,16 +142,16 @@ static uint32_t left_out_of_open(const char *without)
 		{ WEIR_HOOK_PTRACE, WEIR_CALL_NO_MEMORY },
 	};
 
-	for (size_t i = 0; without && i < ARRAY_SIZE(parts); i++)
-		if (strcmp(names_hook(parts[i].hook), without) == 0)
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+		if (names_hook_in(parts[i].hook, without))
 			return parts[i].trait;
 	return 0;
 }
 
 static bool is_left_out(const struct weir_call *call, const char *without)
 {
-	return without && call->handler != WEIR_HANDLER_OPEN && !(call->traits & WEIR_CALL_BLIND) &&
-	       strcmp(names_hook(call->hook), without) == 0;
+	return call->handler != WEIR_HANDLER_OPEN && !(call->traits & WEIR_CALL_BLIND) &&
+	       names_hook_in(call->hook, without);
 }
 
 int syscalls_fill(int calls_fd, const char *without, struct weir_err *e)
