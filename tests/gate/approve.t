@@ -96,6 +96,7 @@ statement; must_refuse signed-signature approver@weir.v1 hand ann security@weir.
 sed -i 's/namespaces="approver@weir.v1,security@weir.v1" \(.*\)/valid-before="20200101" \1/' seed/.weir/allowed_signers; again
 must_refuse signer-expired 'not valid at this time' approve ann
 signers >seed/.weir/allowed_signers; echo "eve@x $(public ann)" >>seed/.weir/allowed_signers; again; must_refuse signer-shared 'several people' approve ann
+signers >seed/.weir/allowed_signers; echo "eve@x namespaces=\"security@weir.v1\" $(public ann)" >>seed/.weir/allowed_signers; again; must_refuse signer-shared 'several people' approve ann
 signers | sed 's/^ann@x/*@x/' >seed/.weir/allowed_signers; again; must_refuse signer-shared 'a pattern' approve ann
 signers >seed/.weir/allowed_signers; ssh-keygen -q -k -f seed/.weir/revoked.krl keys/ann.pub; again; must_refuse signer-revoked revoked approve ann
 approve ben >/dev/null; commit >/dev/null; promoted
