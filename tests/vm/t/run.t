@@ -142,6 +142,7 @@ subtest 'bad usage and kernels that are gone' => sub {
 		[qr/no series 5\.10/, '-k', '5.10', '--', 'true'],
 		[qr/no such directory/, '-s', "$dir/none", '--', 'true'],
 		[qr/two shares are named/, '-s', $dir, '-s', $dir, '--', 'true'],
+		[qr/no list .*packages\.none/, '-p', 'none', '--', 'true'],
 		[qr/not a number/, '-t', 'soon', '--', 'true'],
 		[qr/usage/],
 	);
