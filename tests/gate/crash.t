@@ -89,6 +89,14 @@ done
 [ "${found:-}" = 1 ]
 EOT
 
+t "given up, and killed before the journal went: not published after all" <<'EOT'
+restore; strace -f -qq -o tr -e trace=renameat "$GATE" commit --run run -m crash >/dev/null; n=$(grep renameat tr | grep -n '"refs/heads/main")' | head -1 | cut -d: -f1); [ -n "$n" ]; found=
+for m in {1..60}; do
+	restore; strace -f -qq -o tr -e trace=renameat,unlinkat -e inject=renameat:error=ENOSPC:when=$n -e inject=unlinkat:signal=SIGKILL:when=$m "$GATE" commit --run run -m crash >/dev/null 2>&1 || true
+	! grep -qs '"phase":"ready"' trusted.git/weir/journal || ! python3 $TOP/tests/gate/tlog.py log /var/lib/weir-gate/ledger /etc/weir/ledger.vkey | tail -1 | grep -q '"kind":"aborted"' || { found=1; break; }
+done; [ "$found" ]; [ "$(tip)" = $BASE ]; commit >/dev/null; "$GATE" verify main --repo trusted.git --signers /etc/weir/allowed_signers >/dev/null
+EOT
+
 t "a lock of another program survives our recovery" <<'EOT'
 n=1
 while restore; killed linkat $n; do
