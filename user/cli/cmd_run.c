@@ -13,6 +13,7 @@
 #include "user/base/cleanup.h"
 #include "user/base/fsio.h"
 #include "user/base/usage.h"
+#include "user/cli/alerts.h"
 #include "user/cli/cmd.h"
 #include "user/cli/parse.h"
 #include "user/cli/say.h"
@@ -37,6 +38,7 @@ enum {
 	OPT_RING,
 	OPT_SOURCE,
 	OPT_WITHOUT,
+	OPT_ALERTS,
 };
 
 static const struct argp_option options[] = {
@@ -56,6 +58,7 @@ static const struct argp_option options[] = {
 	{ "ring", OPT_RING, "SIZE", 0, "Ring buffer (a power of two, default 8M)", 0 },
 	{ "source", OPT_SOURCE, "NAME", 0,
 	  "Judge in lsm, fmod_ret or syscall (default: the best one that this host has)", 0 },
+	{ "alerts", OPT_ALERTS, "FILE", 0, "Findings as they happen, as JSON lines", 0 },
 	{ "quiet", 'q', NULL, 0, "No progress line, no summary", 0 },
 	{ "without-hook", OPT_WITHOUT, "NAMES", OPTION_HIDDEN,
 	  "Leave hooks out (a,b); the run is then indeterminate", 0 },
@@ -88,6 +91,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_WITHOUT:
 		o->without = arg;
+		return 0;
+	case OPT_ALERTS:
+		o->alerts = arg;
 		return 0;
 	case OPT_SOURCE:
 		o->source = kern_source_find(arg);
@@ -126,13 +132,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 static void on_alert(const struct finding *finding, void *arg)
 {
-	struct session *s = arg;
-	cleanup_buf struct buf line = { 0 };
-	bool color = isatty(2);
-
-	if (s->opt->quiet || report_alert_line(finding, color, &line) < 0)
-		return;
-	fprintf(stderr, "%s%s", color ? "\r\033[K" : "", buf_str(&line));
+	alerts_finding(arg, finding);
 }
 
 static int exit_of_child(const struct session *s)
@@ -260,6 +260,8 @@ static int run(struct session *s, const struct run_options *o, struct weir_err *
 
 	s->pipe.alert = on_alert;
 	if (err == 0)
+		err = alerts_open(s, e);
+	if (err == 0)
 		err = session_attach(s, e);
 	if (err == 0)
 		err = session_watch(s, e);
@@ -268,6 +270,7 @@ static int run(struct session *s, const struct run_options *o, struct weir_err *
 	if (err < 0)
 		return e->exit_code ? e->exit_code : CLI_FAILED;
 	report(s, verdict);
+	alerts_end(s);
 	return exit_status(s, s->pipe.verdict.value);
 }
 

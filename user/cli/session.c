@@ -137,6 +137,7 @@ int session_prepare(struct session *s, const struct run_options *opt, struct wei
 	*s = (struct session){ .opt = opt,
 			       .workspace_fd = -1,
 			       .trace_fd = -1,
+			       .alerts_fd = -1,
 			       .wait_status = -1,
 			       .run.fd = -1,
 			       .child = { -1, -1, -1, -1, -1 },
@@ -327,5 +328,7 @@ void session_close(struct session *s)
 		close(s->workspace_fd);
 	if (s->trace_fd >= 0)
 		close(s->trace_fd);
+	if (s->alerts_fd >= 0)
+		close(s->alerts_fd);
 	rundir_done(&s->run);
 }

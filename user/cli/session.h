@@ -26,6 +26,7 @@ struct run_options {
 	const char *ref;		  /* --ref, NULL */
 	const char *user;		  /* --user, NULL */
 	const char *without;		  /* --without-hook, NULL */
+	const char *alerts;		  /* --alerts, NULL */
 	enum kern_source source;	  /* where decisions are made */
 	uint32_t mode;			  /* WEIR_MODE_OFF: as the policy says */
 	uint64_t timeout_ns;		  /* 0: as the policy says */
@@ -69,6 +70,7 @@ struct session {
 	struct mounts *mounts;
 
 	int trace_fd;
+	int alerts_fd; /* -1: none, or given up */
 	struct trace_writer *trace;
 	struct pipe pipe;
 	struct kern_ring *ring;

@@ -133,6 +133,14 @@ static int append(struct findings *f, struct entry *entry)
 	return 0;
 }
 
+/* Who got past the monitor's own defence may have blinded it. */
+static enum severity severity_of(unsigned int kind, unsigned int outcome)
+{
+	if (kind == WEIR_KIND_TAMPER && outcome == WEIR_OUTCOME_PASSED)
+		return SEVERITY_EMERGENCY;
+	return names_kind_severity(kind);
+}
+
 /* Adds an empty finding. Returns: NULL when out of memory. */
 static struct entry *add_entry(struct findings *f, const struct key *key, const char *other)
 {
@@ -154,7 +162,7 @@ static struct entry *add_entry(struct findings *f, const struct key *key, const 
 		.kind = key->kind,
 		.op = key->op,
 		.outcome = key->outcome,
-		.severity = names_kind_severity(key->kind),
+		.severity = severity_of(key->kind, key->outcome),
 		.family = "run",
 		.path = entry->path,
 		.path_len = key->len,
@@ -239,7 +247,7 @@ int finding_of_event(const struct event *e, bool second, const struct mounts *mo
 		.kind = e->op.kind,
 		.op = e->op.op,
 		.outcome = e->op.outcome,
-		.severity = names_kind_severity(e->op.kind),
+		.severity = severity_of(e->op.kind, e->op.outcome),
 		.family = names_hook_family(e->op.hook),
 		.path = texts->path,
 		.path_len = (size_t)len,

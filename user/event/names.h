@@ -15,12 +15,14 @@
 
 /* From harmless to grave; the words of WEIR_KINDS and of notes. */
 #define NAMES_SEVERITIES(X) \
+	X(DEBUG, "debug") \
 	X(INFORMATIONAL, "informational") \
 	X(NOTICE, "notice") \
 	X(WARNING, "warning") \
 	X(ERROR, "error") \
 	X(CRITICAL, "critical") \
-	X(ALERT, "alert")
+	X(ALERT, "alert") \
+	X(EMERGENCY, "emergency")
 
 enum severity {
 #define NAMES_X(id, name) SEVERITY_##id,
