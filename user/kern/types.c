@@ -56,7 +56,7 @@ static bool has_fields(const struct btf_type *t)
 /* The mark of a name, NULL if nobody wants it. */
 static ENTRY *find(struct wanted *wanted, const char *name)
 {
-	ENTRY key = { .key = (char *)name }, *found = NULL;
+	ENTRY key = { (char *)name, NULL }, *found = NULL;
 
 	hsearch_r(key, FIND, &found, &wanted->table);
 	return found;
