@@ -178,22 +178,13 @@ static __always_inline __u64 powers_of_flags(__u64 flags)
 	return powers;
 }
 
-/* What the lower bits of clone's flags mean: the signal at the child's end. */
-#define CSIGNAL 0xff
-
-static __always_inline __u64 clone_flags_of(struct weir_trap *call)
+/* Those of a fork are what task_alloc saw: the caller's memory can change. */
+static __always_inline __u64 clone_flags_of(struct weir_task *member, struct weir_trap *call)
 {
-	__u64 flags = call->arg[0];
-
-	if (call->nr == NR_CLONE)
-		return flags & ~(__u64)CSIGNAL;
-	if (call->nr == NR_CLONE3 &&
-	    bpf_probe_read_user(&flags, sizeof(flags), (void *)call->arg[0]))
-		return 0;
-	return flags;
+	return call->nr == NR_CLONE || call->nr == NR_CLONE3 ? member->clone_flags : call->arg[0];
 }
 
-/* Was this very call judged already? */
+/* Was this very call judged already? Another one that looks the same may follow at once. */
 static __always_inline bool is_same_call(struct weir_task *member, struct weir_trap *call)
 {
 	__u64 mark = (call->ip ^ call->nr) + call->arg[0] * 31 + call->arg[1] * 37 + 1;
@@ -214,9 +205,10 @@ static __always_inline bool is_telling(int cap)
 	       cap == CAP_SYSLOG;
 }
 
-static __always_inline int judge_call(struct weir_trap *call, __u32 what, __u16 hook, __u16 outcome,
-				      bool here)
+static __always_inline int judge_call(struct weir_task *member, struct weir_trap *call, __u32 what,
+				      __u16 hook, __u16 outcome, bool here)
 {
+	bool same = is_same_call(member, call);
 	struct weir_demand d = {
 		.powers = CALL_POWER(what),
 		.kind = CALL_KIND(what),
@@ -226,14 +218,14 @@ static __always_inline int judge_call(struct weir_trap *call, __u32 what, __u16 
 	};
 
 	if (d.op == WEIR_OP_NAMESPACE) {
-		__u64 flags = clone_flags_of(call);
+		__u64 flags = clone_flags_of(member, call);
 
 		d.powers = powers_of_flags(flags);
 		d.aux = flags;
 		if (!d.powers)
 			return weir_needless(hook);
 	}
-	return weir_demand_by(&d, here);
+	return same ? weir_demand_again(&d) : weir_demand_by(&d, here);
 }
 
 SEC("lsm/capable")
@@ -253,9 +245,8 @@ int BPF_PROG(weir_capable, const struct cred *cred, struct user_namespace *ns, i
 	/* the file of a module is told by kernel_read_file */
 	if (!what || call.nr == NR_FINIT_MODULE)
 		return 0;
-	if (is_same_call(member, &call))
-		return weir_needless(WEIR_HOOK_CAPABLE);
-	WEIR_ANSWER(judge_call(&call, what, WEIR_HOOK_CAPABLE, WEIR_OUTCOME_PASSED, WEIR_HERE));
+	WEIR_ANSWER(
+		judge_call(member, &call, what, WEIR_HOOK_CAPABLE, WEIR_OUTCOME_PASSED, WEIR_HERE));
 }
 
 SEC("fexit/security_capable")
@@ -273,10 +264,10 @@ int BPF_PROG(weir_refused, const struct cred *cred, struct user_namespace *ns, i
 		return 0;
 	weir_read_call(&call);
 	what = weir_call_refused(call.nr);
-	if (!what || is_same_call(member, &call))
+	if (!what)
 		return 0;
 	/* no step can take a place in a program that looks at a function's end */
-	judge_call(&call, what, WEIR_HOOK_SECURITY_CAPABLE, WEIR_OUTCOME_REFUSED, true);
+	judge_call(member, &call, what, WEIR_HOOK_SECURITY_CAPABLE, WEIR_OUTCOME_REFUSED, true);
 	return 0;
 }
 

@@ -65,6 +65,7 @@ int BPF_PROG(weir_task_alloc, struct task_struct *task, u64 clone_flags)
 	parent = weir_member();
 	if (!parent)
 		return 0;
+	parent->clone_flags = clone_flags;
 	if (leave_group(clone_flags)) {
 		asm volatile("" ::: "memory");
 		return -EPERM;

@@ -124,10 +124,11 @@ struct weir_task {
 	/* last system call that was judged by its need of a capability: what it was, and when */
 	__u64 call;
 	__u64 call_ns;
+	__u64 clone_flags; /* of its last fork, as the kernel took them */
 	/* the decision about what the task is doing (struct weir_work of bpf/lib/decide.bpf.h) */
 	__u64 work[WEIR_WORK_WORDS];
 };
-WEIR_ASSERT_SIZE(struct weir_task, 88 + 8 * WEIR_WORK_WORDS);
+WEIR_ASSERT_SIZE(struct weir_task, 96 + 8 * WEIR_WORK_WORDS);
 
 /* One inode for as long as it exists, also when memory forgets it in between. */
 struct weir_linkkey {

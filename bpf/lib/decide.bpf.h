@@ -396,6 +396,18 @@ static __always_inline void weir_look(struct weir_ask *ask, struct dentry *dentr
 	weir_look_by(ask, dentry, want, bad, WEIR_HERE);
 }
 
+/* Is a member's operation with a finding of this kind (or none) to be refused? */
+static __always_inline bool weir_refuses_member(struct weir_run *run, struct weir_task *member,
+						__u32 kind)
+{
+	if (run->flags & (WEIR_RUN_DEAD | WEIR_RUN_AFTER))
+		return !(run->flags & WEIR_RUN_AFTER);
+	if (kind == WEIR_KIND_NONE)
+		return false;
+	return run->mode == WEIR_MODE_ENFORCE || member->role == WEIR_ROLE_CANARY ||
+	       kind == WEIR_KIND_TAMPER || kind == WEIR_KIND_BPF;
+}
+
 /* Is the operation to be refused? */
 static __always_inline bool weir_refuses(struct weir_ask *ask)
 {
@@ -407,12 +419,7 @@ static __always_inline bool weir_refuses(struct weir_ask *ask)
 	asm volatile("" ::: "memory");
 	if (!ask->member)
 		return false;
-	if (ask->run->flags & (WEIR_RUN_DEAD | WEIR_RUN_AFTER))
-		return !(ask->run->flags & WEIR_RUN_AFTER);
-	if (kind == WEIR_KIND_NONE)
-		return false;
-	return ask->run->mode == WEIR_MODE_ENFORCE || ask->member->role == WEIR_ROLE_CANARY ||
-	       kind == WEIR_KIND_TAMPER || kind == WEIR_KIND_BPF;
+	return weir_refuses_member(ask->run, ask->member, kind);
 }
 
 /* An attempt that is refused without a word is on record, but no finding. */

@@ -214,4 +214,19 @@ static __always_inline int weir_demand(struct weir_demand *d)
 	return weir_demand_by(d, WEIR_HERE);
 }
 
+/* The answer to a demand that looks like the one before: decided anew, since it may be another
+ * one, but told no second time. */
+static __always_inline int weir_demand_again(const struct weir_demand *d)
+{
+	struct weir_task *member = weir_member();
+	struct weir_run *run = member ? weir_run_of(member->slot) : 0;
+	bool granted;
+
+	if (!run)
+		return member != 0;
+	weir_needless(d->hook);
+	granted = !(d->powers & ~run->powers) && member->role != WEIR_ROLE_CANARY;
+	return weir_refuses_member(run, member, granted ? WEIR_KIND_NONE : d->kind);
+}
+
 #endif

@@ -124,6 +124,47 @@ weir_sh "unshare -m sh -c 'mount --bind $home/.ssh $ws; cat $ws/id; mount -t tmp
 violated_by credential-read file-outside kernel-tunable 'mounts lead no way round'
 is "$stdout" '' 'nor to the secret'
 
+# Again, before the first refusal has grown cold.
+cat >again.c <<'END2'
+#define _GNU_SOURCE
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(void)
+{
+	unsigned long args[11] = { CLONE_NEWUTS };
+	int done = 0;
+
+	args[4] = 17; /* SIGCHLD */
+	for (int i = 0; i < 500; i++) {
+		long pid = syscall(SYS_clone3, args, sizeof(args));
+
+		if (pid == 0)
+			_exit(0);
+		if (pid > 0) {
+			waitpid(pid, NULL, 0);
+			done |= 1;
+		}
+		done |= (unshare(CLONE_NEWUTS) == 0) << 1;
+		done |= (sethostname("evil", 4) == 0) << 2;
+		done |= (sethostname("evil", 4) == 0) << 3;
+		done |= (unshare(CLONE_NEWUTS) == 0) << 4;
+		done |= (unshare(CLONE_NEWUTS) == 0) << 5;
+	}
+	printf("%d\n", done);
+	return 0;
+}
+END2
+gcc -o "$ws/again" again.c
+weir_run -- ./again
+is "$stdout $(hostname)" "0 $(</proc/sys/kernel/hostname)" 'what is refused once is refused again at once' "$stderr"
+[[ $(hostname) != evil ]]
+ok $? 'and changes nothing'
+violated_by kernel-tunable namespace 'and found'
+
 # An unprivileged user, with mounts of its own.
 prepare
 policy_write "$policy" "$credentials
