@@ -120,14 +120,28 @@ static int compile(struct session *s, struct weir_err *e)
 	return environ_build(s->policy, &env, &s->user, &s->env, e);
 }
 
+/* Whoever else writes in the workspace is told of only once the run has begun: so often the tree is
+ * read again. */
+#define BEFORE_TRIES 10
+
 static int hash_before(struct session *s, struct weir_err *e)
 {
 	cleanup_close int fd =
 		openat(s->run.fd, "manifest.before", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	struct weir_err why;
+	int err = fd < 0 ? -errno : -ESTALE;
 
 	if (fd < 0)
-		return err_errno(e, -errno, "manifest.before");
-	return manifest_write_tree(s->workspace_fd, ".git", fd, &s->before, e);
+		return err_errno(e, err, "manifest.before");
+	for (int i = 0; i < BEFORE_TRIES && err == -ESTALE; i++) {
+		why = (struct weir_err){ 0 };
+		if (ftruncate(fd, 0) < 0 || lseek(fd, 0, SEEK_SET) < 0)
+			return err_errno(e, -errno, "manifest.before");
+		err = manifest_write_tree(s->workspace_fd, ".git", fd, &s->before, &why);
+	}
+	if (err < 0)
+		*e = why;
+	return err == -ESTALE ? err_wrap(e, "somebody else writes in the workspace") : err;
 }
 
 int session_prepare(struct session *s, const struct run_options *opt, struct weir_err *e)
