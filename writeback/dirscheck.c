@@ -125,7 +125,9 @@ static int check_files(int dir, const struct dirs_want *want, struct weir_err *e
 		err = changestext_each(want->changes, check_entry, &c, e);
 	if (err == 0)
 		err = advance(&c, NULL, e);
-	return err == 1 ? differs(e, c.entry.path, "does not belong there") : err;
+	if (err != 1)
+		return err;
+	return differs(e, c.entry.path ? c.entry.path : ".", "does not belong there");
 }
 
 /* The bundle first: it tells that a whole directory is of another promotion. */
