@@ -249,9 +249,18 @@ static int rotate(const struct gate_config *c, struct keyring *k, struct args *a
 	return err < 0 ? err : take_next(c, e);
 }
 
+static bool is_public(const char *key)
+{
+	cleanup_buf struct buf blob = { 0 };
+
+	return sshkey_parse_public(key, &blob) == 0;
+}
+
 static int change(struct keyring *k, struct args *a, struct weir_err *e)
 {
 	const char *role = is_host(a->key) ? KEYHIST_HOST : KEYHIST_GATE;
+	cleanup_buf struct buf blob = { 0 };
+	cleanup_buf struct buf name = { 0 };
 
 	if (a->action == ACTION_ENROL)
 		return was_begun(&k->history, role, a->key) && is_valid_now(k, role, a->key)
@@ -261,7 +270,12 @@ static int change(struct keyring *k, struct args *a, struct weir_err *e)
 		return 0;
 	if (a->since && strtoull(a->since, NULL, 10) > k->ledger.log.checkpoint.size)
 		return err_set(e, -EINVAL, "--since: the ledger has no entry %s yet", a->since);
-	return write_entry(k, a, role, a->key, NULL, e);
+	if (strcmp(role, KEYHIST_HOST) == 0)
+		return write_entry(k, a, role, a->key, NULL, e);
+	/* as entries and judgements name it: without a comment */
+	if (sshkey_parse_public(a->key, &blob) < 0 || keyhist_name(&blob, &name) < 0)
+		return err_set(e, -EINVAL, "KEY is neither \"TYPE BASE64\" nor 64 hex digits");
+	return write_entry(k, a, role, buf_str(&name), NULL, e);
 }
 
 static int list(const struct keyring *k, const struct args *a, struct weir_err *e)
@@ -440,6 +454,8 @@ static void check(const struct argp_state *state, const struct args *a)
 			    actions[a->action].name);
 	if (a->key && a->action != ACTION_REVOKE && !is_host(a->key))
 		usage_error(state, "KEY of a host is 64 hex digits");
+	if (a->key && a->action == ACTION_REVOKE && !is_host(a->key) && !is_public(a->key))
+		usage_error(state, "KEY is neither \"TYPE BASE64\" nor 64 hex digits of a host");
 	if ((a->action == ACTION_REVOKE) != (a->since != NULL))
 		usage_error(state, a->since
 					   ? "--since goes with revoke"

@@ -206,16 +206,20 @@ static const struct {
 static int open_dir(const struct gate_config *c, struct args *a, struct weir_err *e)
 {
 	bool make = strcmp(a->action, "backup") == 0;
+	struct stat st;
 
 	if (!a->dir)
 		return 0;
-	if (make && mkdir(a->dir, 0755) == 0 && chown(a->dir, c->uid, c->gid) < 0)
-		return err_errno(e, -errno, "%s", a->dir);
+	make = make && mkdir(a->dir, 0755) == 0;
 	a->fd = open(a->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	if (a->fd < 0) {
 		e->exit_code = GATE_EXIT_USAGE;
 		return err_errno(e, -errno, "%s", a->dir);
 	}
+	/* not by its name, behind which somebody may have put another one */
+	if (make &&
+	    (fstat(a->fd, &st) < 0 || st.st_uid != geteuid() || fchown(a->fd, c->uid, c->gid) < 0))
+		return err_set(e, -EPERM, "%s is no longer the directory that was made", a->dir);
 	return 0;
 }
 

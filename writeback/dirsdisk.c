@@ -226,8 +226,9 @@ int dirsdisk_swap(const struct gate_dir *d, const struct dirs_swap *s, struct we
 
 	if (err < 0)
 		return err;
+	/* done before, but maybe not on the disk yet */
 	if (ino_of(&p, p.name) == s->new_ino)
-		return 0;
+		return fsync(p.fd) < 0 ? err_errno(e, -errno, "%s", d->path) : 0;
 	if (ino_of(&p, p.name) != s->old_ino || ino_of(&p, p.stage) != s->new_ino)
 		return refuse(e, REASON_DIRECTORY,
 			      "%s or .weir-%s was exchanged by another program", d->path, d->name);

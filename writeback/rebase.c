@@ -147,14 +147,15 @@ int rebase_find_base(struct promotion *p, struct weir_err *e)
 	return p->rebased ? rebase_check_commits(&p->repo, &p->began_commit, &onto, e) : 0;
 }
 
-/* What the run is known to have read, and is another file now. */
+/* What the run is known to have read, and is another file now; if it read more than a list holds,
+ * all that is another file. */
 static int note_reads(struct promotion *p, const struct base *onto)
 {
 	for (size_t i = 0; i < p->base.count; i++) {
 		const struct base_entry *entry = &p->base.entries[i];
 		const struct base_entry *now = base_find(onto, entry->path, entry->len);
 
-		if (same(entry, now) || !reads_have(&p->reads, entry->path))
+		if (same(entry, now) || (!p->reads.overflow && !reads_have(&p->reads, entry->path)))
 			continue;
 		if (hazards_note(&p->hazards, HAZARD_REBASE_READ, entry->path,
 				 &(struct hazard_note){

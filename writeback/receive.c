@@ -26,6 +26,7 @@ void receive_done(struct receive *r)
 	git_odb_free(r->kept);
 	repo_close(&r->repo);
 	buf_done(&r->signers);
+	keyhist_done(&r->keys);
 	ledger_close(&r->ledger);
 	oidset_free(r->good);
 }
@@ -57,7 +58,9 @@ static int open_ledger(struct receive *r, struct weir_err *e)
 	if (err == 0 && (gateledger_origin(r->config, name) < 0 ||
 			 note_key_set(&r->key, name, key.public_key) < 0))
 		err = err_set(e, -EINVAL, "the ledger's name can't be made");
-	return err < 0 ? err : ledger_open(r->config->ledger, &r->key, &r->ledger, e);
+	if (err == 0)
+		err = ledger_open(r->config->ledger, &r->key, &r->ledger, e);
+	return err < 0 ? err : keyhist_load(&r->ledger, &r->keys, e);
 }
 
 int receive_open(struct receive *r, struct weir_err *e)
@@ -209,6 +212,7 @@ int receive_verify(struct receive *r, const git_oid *commit, bool reached, struc
 			      .signers = buf_str(&r->signers),
 			      .ledger_key = &r->key,
 			      .ledger = &r->ledger,
+			      .keys = &r->keys,
 			      .commit = *commit,
 			      .reached = reached };
 	err = verify_run(v, e);

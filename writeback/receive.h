@@ -34,6 +34,7 @@
 #define WEIR_WRITEBACK_RECEIVE_H
 
 #include "writeback/config.h"
+#include "writeback/keyhist.h"
 #include "writeback/ledger.h"
 #include "writeback/oidset.h"
 #include "writeback/repo.h"
@@ -65,6 +66,7 @@ struct receive {
 	struct note_key key;
 	struct note_key other; /* of another gate's ledger, while it is tried */
 	struct ledger ledger;
+	struct keyhist keys; /* of it */
 	struct oidset *good; /* commits that were found attested */
 };
 

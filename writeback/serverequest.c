@@ -9,6 +9,7 @@
 #include "writeback/json.h"
 #include "writeback/reason.h"
 #include "writeback/serve.h"
+#include "writeback/verifydir.h"
 
 static const struct serve_row rows[SERVE_OP_COUNT] = {
 #define WEIR_X(id, name, command, who, needed, allowed, form, request, result, seconds) \
@@ -96,7 +97,8 @@ bool serve_value_fits(enum serve_member member, const char *text)
 	const struct serve_value *v = &members[member];
 	size_t len = strnlen(text, v->max + 1);
 
-	if (len > v->max)
+	/* weir-gate verify takes directories as well; nobody else's eyes are lent for those */
+	if (len > v->max || (member == SERVE_M_COMMIT && verifydir_is_path(text)))
 		return false;
 	switch (v->class) {
 	case SERVE_HEX:

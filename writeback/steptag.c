@@ -9,6 +9,7 @@
 
 #include "user/base/cleanup.h"
 #include "user/base/fsio.h"
+#include "writeback/keyhist.h"
 #include "writeback/promotion.h"
 #include "writeback/publish.h"
 #include "writeback/quarantine.h"
@@ -36,6 +37,7 @@ static int check_reached(const struct promotion *p, struct weir_err *e)
 int tag_crosscheck(struct promotion *p, enum gate_answer *ret_answer, struct weir_err *e)
 {
 	cleanup_buf struct buf signers = { 0 };
+	cleanup_keyhist struct keyhist keys = { 0 };
 	cleanup_verify struct verify v = { .repo = &p->repo,
 					   .ledger_key = &p->ledger->log.key,
 					   .ledger = &p->ledger->log,
@@ -46,8 +48,11 @@ int tag_crosscheck(struct promotion *p, enum gate_answer *ret_answer, struct wei
 	(void)ret_answer;
 	if (err == 0)
 		err = fsio_read_file(AT_FDCWD, p->config->signers, SIGNERS_MAX, &signers, e);
+	if (err == 0)
+		err = keyhist_load_cached(&p->ledger->log, &p->repo, &keys, e);
 	if (err < 0)
 		return err;
+	v.keys = &keys;
 	v.signers = buf_str(&signers);
 	if (verify_run(&v, &cause) == 0)
 		return 0;

@@ -83,7 +83,7 @@ EOT
 
 t "no date decides: a commit that says it is older than the key's end" <<'EOT'
 fresh; start_run; change one; since=$(entries | wc -l); key=$(ssh-keygen -y -f /etc/weir/keys/gate | cut -d' ' -f1,2)
-"$GATE" key revoke "$key" --since 0; fails 'ended with entry 0' verify
+"$GATE" key revoke "$key a@b" --since 0; fails 'ended with entry 0' verify
 EOT
 
 t "a record that leaves a change of keys out, or has another's, does not verify" <<'EOT'
@@ -95,7 +95,7 @@ EOT
 
 t "with an agent: the next key's public part is named, and signed with from then on" <<'EOT'
 fresh; status=0; "$GATE" key rotate --public nothing 2>err || status=$?; [ $status != 0 ]
-for bad in 'key' 'key enrol' 'key enrol 12' 'key nothing' 'key revoke x' 'key list x' 'key rotate --since 1'; do status=0; "$GATE" $bad >/dev/null 2>err || status=$?; [ $status = 2 ]; [ -s err ]; done
+for bad in 'key' 'key enrol' 'key enrol 12' 'key nothing' 'key revoke x' 'key revoke x --since 0' 'key revoke ABCDEF --since 0' 'key list x' 'key rotate --since 1'; do status=0; "$GATE" $bad >/dev/null 2>err || status=$?; [ $status = 2 ]; [ -s err ]; done
 EOT
 
 done_testing

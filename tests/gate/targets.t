@@ -102,6 +102,11 @@ git -C $R cat-file tag v1 | sed 's/^tag v1$/tag v9/' | git -C $R hash-object -w 
 git -C $R tag -a -m x v5 $GOOD; verify v5 2>err | grep -q "^good  $GOOD"; grep -q 'not made by the gate' err
 EOT
 
+t "no tag for a commit whose key was not to be trusted" <<'EOT'
+promoted_run; key=$(ssh-keygen -y -f /etc/weir/keys/gate | cut -d' ' -f1,2); "$GATE" key revoke "$key" --since 0 --reason stolen; "$GATE" key rotate >/dev/null
+status=0; tag v1.0 -m 'first release' >out 2>err || status=$?; [ $status = 122 ]; [ -z "$(git -C $R tag)" ]
+EOT
+
 t "killed at any step: the tag is there whole or not at all, and a re-run ends it" <<'EOT'
 promoted_run; cp -a $R keep.git; cp -a /var/lib/weir-gate keep.state
 for ms in 10 20 30 45 60 90; do

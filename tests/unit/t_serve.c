@@ -99,6 +99,9 @@ static void test_fits(void **state)
 	assert_false(serve_value_fits(SERVE_M_RUN, "last"));
 	assert_true(serve_value_fits(SERVE_M_COMMIT, "refs/heads/main~1"));
 	assert_false(serve_value_fits(SERVE_M_COMMIT, ""));
+	assert_false(serve_value_fits(SERVE_M_COMMIT, "/etc/weir"));
+	assert_false(serve_value_fits(SERVE_M_COMMIT, "../x"));
+	assert_false(serve_value_fits(SERVE_M_COMMIT, "x/"));
 	assert_true(serve_value_fits(SERVE_M_AUTHOR, "\xc3\x89 <a@b>"));
 	assert_false(serve_value_fits(SERVE_M_AUTHOR, "a\nb"));
 	assert_false(serve_value_fits(SERVE_M_AUTHOR, "\xff"));
