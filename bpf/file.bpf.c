@@ -212,6 +212,14 @@ static __always_inline void note_queue(struct weir_objects *objects, __u32 magic
 	weir_remember(&made, slot);
 }
 
+/* A regular file that is opened to be read, and that was there before. */
+static __always_inline bool is_plain_read(struct inode *inode, __u32 mode, __u32 flags)
+{
+	return (mode & (FMODE_READ | FMODE_WRITE | FMODE_PATH)) == FMODE_READ &&
+	       !(flags & (O_CREAT | O_TRUNC | O_TMPFILE_BIT)) &&
+	       (inode->i_mode & S_IFMT) == S_IFREG;
+}
+
 /* mode, flags: of the file, as it is or was opened. */
 static __always_inline int use_file_as(struct file *file, __u32 mode, __u32 flags, __u16 hook,
 				       __u16 op)
@@ -220,9 +228,17 @@ static __always_inline int use_file_as(struct file *file, __u32 mode, __u32 flag
 	struct weir_ask ask;
 	__u32 magic;
 
-	if (!weir_enter(&ask, hook, op, mode & FMODE_WRITE ? objects.first : 0))
+	if (!weir_who(&ask, hook, op, mode & FMODE_WRITE ? objects.first : 0))
 		return ask.deny;
 	objects.inode = file->f_inode;
+	if (ask.member) {
+		if (hook == WEIR_HOOK_FILE_OPEN && is_plain_read(objects.inode, mode, flags)) {
+			ask.member->trunc_inode = 0;
+			if (weir_reads_at_home(&ask, objects.first))
+				return weir_pass(&ask, hook);
+		}
+		weir_begin_member(&ask, ask.member->work, hook, op);
+	}
 	magic = objects.inode->i_sb->s_magic;
 	ask.work->note.aux = flags;
 	if (ask.member) {

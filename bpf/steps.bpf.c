@@ -11,7 +11,7 @@ int weir_judge_step(struct weir_work *work, struct weir_at *at)
 {
 	if (!work || !at)
 		return 1;
-	return weir_judge_at(work, WEIR_PLAIN(dentry, (void *)at->dentry));
+	return weir_judge_at(work, WEIR_PLAIN(dentry, (void *)at->dentry), at);
 }
 
 SEC("freplace/weir_tell")

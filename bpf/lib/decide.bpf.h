@@ -41,6 +41,7 @@ struct weir_ask {
 	struct weir_run *run;
 	struct weir_work *work;
 	struct weir_desk *desk; /* what was claimed for work, NULL for a member */
+	struct weir_at at;	/* of the object looked at */
 	bool deny;		/* the answer where there is nothing to decide */
 };
 
@@ -118,13 +119,9 @@ static __always_inline bool weir_enter_member(struct weir_ask *ask, __u16 hook)
 	return true;
 }
 
-/*
- * Begins a decision. Returns false when the operation is nobody's business; the answer is
- * then ask->deny. place: where a change by an outsider would be a foreign write, NULL: not
- * a change.
- */
-static __always_inline bool weir_enter(struct weir_ask *ask, __u16 hook, __u16 op,
-				       struct dentry *place)
+/* Whose operation is it? Like weir_enter, but for a member ask->work is still to begin. */
+static __always_inline bool weir_who(struct weir_ask *ask, __u16 hook, __u16 op,
+				     struct dentry *place)
 {
 	struct weir_host *host = &weir_state->host;
 
@@ -137,9 +134,21 @@ static __always_inline bool weir_enter(struct weir_ask *ask, __u16 hook, __u16 o
 			return false;
 		return weir_enter_outsider(ask, hook, op);
 	}
-	if (!weir_enter_member(ask, hook))
+	return weir_enter_member(ask, hook);
+}
+
+/*
+ * Begins a decision. Returns false when the operation is nobody's business; the answer is
+ * then ask->deny. place: where a change by an outsider would be a foreign write, NULL: not
+ * a change.
+ */
+static __always_inline bool weir_enter(struct weir_ask *ask, __u16 hook, __u16 op,
+				       struct dentry *place)
+{
+	if (!weir_who(ask, hook, op, place))
 		return false;
-	weir_begin_member(ask, ask->member->work, hook, op);
+	if (ask->member)
+		weir_begin_member(ask, ask->member->work, hook, op);
 	return true;
 }
 
@@ -335,11 +344,29 @@ static __always_inline bool weir_judge_outsider(struct weir_work *work)
 	return false;
 }
 
+/* Most of what a member opens: a file to be read below the home of its run, and nothing on the way
+ * that may apply but the home's own rule. Says yes where weir_judge_member would; else nothing is
+ * said, and the walk goes on from where it is. Before ask->work begins. */
+static __always_inline bool weir_reads_at_home(struct weir_ask *ask, struct dentry *dentry)
+{
+	struct weir_work *work = __builtin_assume_aligned(ask->member->work, 8);
+	struct weir_run *run = ask->run;
+	struct dentry *top;
+
+	if (weir_pass_up(&work->where, dentry, &ask->at) != WEIR_BLOOM_RULE)
+		return false;
+	top = WEIR_PLAIN(dentry, (void *)ask->at.from);
+	return run->home == (__u64)top->d_inode && (run->home_rule.rights & WEIR_RIGHT_READ) &&
+	       !(run->home_rule.flags & (WEIR_RULE_ANCESTOR | WEIR_RULE_TAMPER)) &&
+	       !(run->flags & WEIR_RUN_DEAD) && ask->member->role == WEIR_ROLE_MEMBER;
+}
+
 /* Where does the object live, and has work->slot the rights work->want there? Returns whether an
  * outsider is refused for want of an answer. */
-static __always_inline bool weir_judge_at(struct weir_work *work, struct dentry *dentry)
+static __always_inline bool weir_judge_at(struct weir_work *work, struct dentry *dentry,
+					  struct weir_at *at)
 {
-	weir_walk(&work->where, dentry, work->slot, work->want & work->mutations);
+	weir_walk(&work->where, dentry, at, work->slot, work->want & work->mutations);
 	if (work->role == WEIR_OUTSIDER)
 		return weir_judge_outsider(work);
 	weir_judge_member(work, dentry);
@@ -351,10 +378,6 @@ static __always_inline bool weir_judge_at(struct weir_work *work, struct dentry 
  * call. What is called is loaded once, and takes the place of a function in each program
  * (bpf/steps.bpf.c); what stands there before is in bpf/stubs.bpf.c.
  */
-struct weir_at {
-	__u64 dentry; /* its address */
-};
-
 #ifdef WEIR_STUBS
 #define WEIR_HERE false
 #else
@@ -371,15 +394,17 @@ static __noinline int weir_tell_here(struct weir_note *note, struct weir_objects
 static __always_inline void weir_look_by(struct weir_ask *ask, struct dentry *dentry, __u32 want,
 					 __u32 bad, bool here)
 {
-	struct weir_at at = { (__u64)dentry };
 	struct weir_work *work = ask->work;
 	bool deny;
 
+	if (ask->at.dentry != (__u64)dentry)
+		ask->at.from = 0;
+	ask->at.dentry = (__u64)dentry;
 	work->want = want;
 	work->bad = bad;
 	/* from here on no constant, which the verifier would follow */
 	asm volatile("" ::: "memory");
-	deny = here ? weir_judge_at(work, dentry) : weir_judge(work, &at) != 0;
+	deny = here ? weir_judge_at(work, dentry, &ask->at) : weir_judge(work, &ask->at) != 0;
 	if (ask->member)
 		return;
 	if (deny)
@@ -501,7 +526,7 @@ static __always_inline int weir_one_of(__u16 hook, __u16 op, struct dentry *dent
 				       __u32 aux, __u32 control)
 {
 	struct weir_plain_op p = { hook, op, want, aux, control };
-	struct weir_at at = { (__u64)dentry };
+	struct weir_at at = { .dentry = (__u64)dentry };
 
 	if (WEIR_HERE)
 		return weir_do_here(&p, dentry);

@@ -55,6 +55,15 @@ struct weir_climb {
 	struct dentry *below; /* where the walk came from */
 	struct dentry *root;
 	struct weir_where *where;
+	__u64 bloom; /* WEIR_BLOOM_* of where passing ended */
+};
+
+/* Where an object is, and what has been passed on its way up: addresses. */
+struct weir_at {
+	__u64 dentry;
+	__u64 from;  /* the walk goes on here, 0: at dentry */
+	__u64 below; /* where it came from */
+	__u64 levels;
 };
 
 /* Hash of a name of a rule; 0 if unreadable. */
@@ -219,32 +228,50 @@ static long weir_pass_step(__u32 i, void *arg)
 {
 	struct weir_climb *c = arg;
 	struct dentry *d = c->at, *below = c->below;
-	__u32 passed;
+	__u32 passed, bloom = 0;
 	long end = 0;
 
 #pragma unroll
 	for (passed = 0; passed < PASS_LEVELS; passed++) {
 		struct dentry *parent = d->d_parent;
 
-		if (weir_bloom_at(c->where, d->d_inode) || parent == d) {
+		bloom = weir_bloom_at(c->where, d->d_inode);
+		if (bloom || parent == d) {
 			end = 1;
 			break;
 		}
 		below = d;
 		d = parent;
 	}
+	c->bloom = bloom;
 	c->where->levels += passed;
 	c->below = below;
 	c->at = d;
 	return end;
 }
 
+/* Passes what lies above dentry until something may apply; tells at where that is. Returns its
+ * WEIR_BLOOM_*, 0 at the top. */
+static __always_inline __u32 weir_pass_up(struct weir_where *w, struct dentry *dentry,
+					  struct weir_at *at)
+{
+	struct weir_climb c = { .at = dentry, .below = dentry, .where = w };
+
+	w->levels = 0;
+	bpf_loop(WEIR_DEPTH_MAX / PASS_LEVELS, weir_pass_step, &c, 0);
+	at->dentry = (__u64)dentry;
+	at->from = (__u64)c.at;
+	at->below = (__u64)c.below;
+	at->levels = w->levels;
+	return c.bloom;
+}
+
 /*
  * Finds the rule for dentry in slot. A name that does not exist yet starts at itself
- * and takes its directory's rights.
+ * and takes its directory's rights. at: what has been passed already.
  */
-static __always_inline void weir_walk(struct weir_where *w, struct dentry *dentry, __u32 slot,
-				      __u32 names)
+static __always_inline void weir_walk(struct weir_where *w, struct dentry *dentry,
+				      struct weir_at *at, __u32 slot, __u32 names)
 {
 	struct super_block *sb = dentry->d_sb;
 	struct weir_climb c = {
@@ -258,8 +285,13 @@ static __always_inline void weir_walk(struct weir_where *w, struct dentry *dentr
 	w->slot = slot;
 	w->dev = sb->s_dev;
 	w->names = names;
-	if (!names)
+	if (!names && at->from) {
+		c.at = WEIR_PLAIN(dentry, (void *)at->from);
+		c.below = WEIR_PLAIN(dentry, (void *)at->below);
+		w->levels = at->levels;
+	} else if (!names) {
 		bpf_loop(WEIR_DEPTH_MAX / PASS_LEVELS, weir_pass_step, &c, 0);
+	}
 	bpf_loop(WEIR_DEPTH_MAX, weir_climb_step, &c, 0);
 	if (w->levels >= WEIR_DEPTH_MAX)
 		w->flags |= WHERE_TOO_DEEP;

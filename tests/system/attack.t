@@ -232,6 +232,16 @@ policy_write "$policy" "  - path: \${WORKSPACE}/keep
     deny: [write]"
 weir_sh 'echo 3 >>p; true'
 violated_by file-outside 'but not with a name where the policy denies writing'
+mkdir -p "$ws/closed/open"
+echo x | tee "$ws/closed/it" "$ws/closed/open/it" >"$ws/it"
+policy_write "$policy" "  - {path: '\${WORKSPACE}/closed', deny: [read]}
+  - {path: '\${WORKSPACE}/closed/open', allow: [read]}
+  - {path: '\${WORKSPACE}/later', deny: [read], optional: true}"
+weir_sh 'echo x >later
+	for f in it closed/it closed/open/it later it; do { read -r x <$f; } 2>/dev/null && echo $f; done'
+is "$status $(xargs <<<"$stdout")" '120 it closed/open/it it' 'reading is denied where the policy says so' "$stderr"
+is "$(of_run 'sorted(x["object"]["path"].split("/ws/")[1] for x in f)')" "['closed/it', 'later']" \
+	'and it is found' "$stderr"
 policy_write "$policy" "$credentials"
 weir_run -- python3 -c '
 import fcntl, os
