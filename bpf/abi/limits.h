@@ -10,7 +10,8 @@
 /* Runs at once on a host; one more is refused. A slot costs one page-sized state. */
 #define WEIR_RUNS_MAX 256
 
-/* Tasks of all runs together; one more fails its fork with EAGAIN. pid_max's old default. */
+/* Tasks of all runs together, the collector of each among them; one more fails its fork. pid_max's
+ * old default. */
 #define WEIR_MEMBERS_MAX 32768
 
 /* Object rules of all runs together; one more is refused when the policy is bound. */
@@ -37,20 +38,21 @@
  * thousands); one more makes the run that makes it indeterminate. */
 #define WEIR_LINKS_MAX 65536
 
-/* Directory levels that a walk climbs; deeper objects have no rights, and an outsider's change
- * below them counts like one without a desk (WEIR_DESKS_MAX). PATH_MAX is 4096
- * bytes, so an ordinary path of two-letter names has 1,365 levels; real trees stay
- * below 60, and each level costs 35 instructions, or 95 where names matter. */
+/* Levels of names that a walk looks at, the object's own among them; deeper objects have no rights,
+ * and an outsider's change below them counts like one without a desk (WEIR_DESKS_MAX). PATH_MAX is
+ * 4096 bytes, so an ordinary path of two-letter names has 1,365 levels; real trees stay below 60,
+ * and each level costs 35 instructions, or 95 where names matter. */
 #define WEIR_DEPTH_MAX 128
 
-/* Bytes of a path in one record: 128 components of 63 bytes, or PATH_MAX twice. Longer
- * paths are marked truncated and keep the components next to the object. */
+/* Bytes of a path in one record, each component with its NUL: 128 of 63 bytes, or PATH_MAX twice.
+ * Longer paths are marked truncated and keep the components next to the object. */
 #define WEIR_PATH_MAX 8192
 
 /* Longest single component (NAME_MAX) with its NUL. */
 #define WEIR_NAME_MAX 256
 
-/* Bytes of an exec's arguments that are kept as a label. */
+/* Bytes of an exec's arguments that are kept as a label, their NULs among them: what people look at.
+ * The rest is cut, and its length told. */
 #define WEIR_ARGS_MAX 1024
 
 /* Bytes of a name that is no path: an abstract socket has 108, a module 56. Longer ones are cut. */

@@ -111,7 +111,7 @@ static long weir_path_step(__u32 i, void *arg)
 
 	if (d == c->root)
 		return 1;
-	if (at + WEIR_NAME_MAX > buf->limit || len >= WEIR_NAME_MAX) {
+	if (len >= WEIR_NAME_MAX || at + len + 1 > buf->limit) {
 		/* FUSE allows longer names */
 		buf->flags |= WEIR_EV_TRUNCATED;
 		return 1;

@@ -139,15 +139,42 @@ like "$stderr" '^weir: .*No space left' 'which says so'
 ok $? 'nothing ran'
 umount "$lab/small"
 
+# What can't be recorded, as the collector stands still: allowed and doubted, or denied.
+flood()
+{
+	rm -f "$ws"/f[0-9]* "$lab/go"
+	background --ring 4K -- sh -c 'touch up; until [ -e ../go ]; do sleep 0.1; done
+		i=0; while [ $i -lt 200 ] && { true >f$i; } 2>/dev/null; do i=$((i + 1)); done
+		echo $i'
+	kill -STOP $collector
+	touch "$lab/go"
+	sleep 3
+	kill -CONT $collector
+	background_end
+	made=$(find "$ws" -name 'f[0-9]*' | wc -l)
+}
+policy_write "$policy"
+flood
+is "$status $(<"$lab/bg.out") $made" '121 200 200' 'records are lost: indeterminate' "$stderr"
+is "$(of_run 'sum(c["dropped"] for c in r["counters"].values()) > 0')" True 'and counted'
+policy_write "$policy" 'lossless: true'
+flood
+[[ $status = 121 && $(<"$lab/bg.out") -lt 100 && $made -gt 0 ]]
+ok $? 'lossless: denied from the first one on that does not fit' "$status $(<"$lab/bg.out") $made $stderr"
+is "$(of_run "r['counters']['path_mknod']['emitted'] >= $made")" True 'all that was made is recorded'
+policy_write "$policy"
+
 # The collector is killed.
-background -- sh -c 'sleep 60 & touch up
-	while { echo x >>mine; } 2>/dev/null; do :; done; wait'
+background -- sh -c 'echo y >here; sleep 60 & touch up
+	while { echo x >>mine; } 2>/dev/null; do :; done
+	{ read -r y <here; } 2>/dev/null || echo unread; wait'
 kill -9 $collector
 wait $collector 2>/dev/null
 sleep 1
 size=$(stat -c %s "$ws/mine")
 sleep 1
 is "$(stat -c %s "$ws/mine")" "$size" 'the collector is killed: members may write nothing any more'
+is "$(<"$lab/bg.out")" unread 'nor read what is their own'
 touch "$ws/outsider"
 ok $? 'others may'
 try weir recover
