@@ -137,6 +137,7 @@ TAP_IN_VM := /share/weir/tests/checks/tap /share/weir/tests/system
 .PHONY: soak
 soak: $(O)/check-deps.stamp all
 	tests/cases/run
+	WEIR_VM_MEM=8192 tests/vm/run -t 2400 -- $(TAP_IN_VM)/soak/ceilings.t
 	tests/vm/run -t 1500 -a 'lsm=lockdown,yama preempt=full' -- $(TAP_IN_VM)/source.t
 	ROUNDS=1000 POINTS=1000 tests/checks/tap tests/gate/race.t tests/gate/memory.t
 	tests/gate/attack
