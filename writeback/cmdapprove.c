@@ -3,7 +3,7 @@
  * weir-gate approve, reject, withdraw. The keeper makes the statement, a process of the key's
  * owner signs it, the keeper takes it. With --print and --signature the middle happens elsewhere:
  *
- *   weir-gate approve --run DIR --print >statement
+ *   weir-gate approve --run DIR --promotion SHA256 --print >statement
  *   ssh-keygen -Y sign -f KEY -n approver@weir.v1 statement
  *   weir-gate approve --run DIR --statement statement --signature statement.sig
  */
@@ -96,6 +96,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	if (key == ARGP_KEY_END && !a->print && !a->key && !(a->statement && a->signature))
 		usage_error(state,
 			    "-k KEY is missing (or --print; or --statement and --signature)");
+	if (key == ARGP_KEY_END && a->decision == APPROVAL_APPROVE && !a->promotion &&
+	    !(a->statement && a->signature))
+		usage_error(state,
+			    "--promotion SHA256 is missing: a yes is to exactly the bytes that "
+			    "you looked at, and weir-gate review tells their digest");
 	if (key == ARGP_KEY_END && a->role && role_find(a->role) == ROLE_COUNT)
 		usage_error(state, "there is no role %s", a->role);
 	return proposal_option(&a->at, key, arg);
@@ -291,7 +296,9 @@ static const struct argp_option options[] = {
 	{ "ack-list", KEY_ACK_LIST, "FILE", 0, "acknowledge those that stand here, one a line", 0 },
 	{ "for", KEY_SPAN, "SPAN", 0, "how long a yes holds, such as 12h (default: the policy's)",
 	  0 },
-	{ "promotion", KEY_PROMOTION, "SHA256", 0, "only if it is still this one", 0 },
+	{ "promotion", KEY_PROMOTION, "SHA256", 0,
+	  "what one looked at, as weir-gate review tells it: a yes needs it, a no is only about it",
+	  0 },
 	{ "print", KEY_PRINT, NULL, 0, "print what is to be signed, and end", 0 },
 	{ "statement", KEY_STATEMENT, "FILE", 0, "what was signed elsewhere", 0 },
 	{ "signature", KEY_SIGNATURE, "FILE", 0, "and its signature", 0 },

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "user/base/cleanup.h"
@@ -107,6 +108,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (is_decision(a->op) ? !a->key : serve_op_find(a->op) == SERVE_OP_COUNT)
 			usage_error(state, is_decision(a->op) ? "-k KEY is missing"
 							      : "there is no such operation");
+		if (strcmp(a->op, approval_name(APPROVAL_APPROVE)) == 0 &&
+		    !a->request.values[SERVE_M_PROMOTION])
+			usage_error(state,
+				    "--promotion SHA256 is missing: a yes is to exactly the "
+				    "bytes that you looked at, and review tells their digest");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -164,17 +170,58 @@ static int ask(const struct args *a, const struct serve_request *r, struct buf *
 	return serve_answer_parse(answer.data, answer.len, ret_result, e);
 }
 
-/* A service that lies can't get a signature for another promotion, or in another role. */
+static bool is_same_text(const char *a, const char *b)
+{
+	return strcmp(a ? a : "", b ? b : "") == 0;
+}
+
+/* Are exactly those acknowledged that the person named? lines: one each, NULL: none. */
+static bool is_acknowledged(const struct gate_texts *says, const char *lines)
+{
+	size_t count = 0;
+
+	for (const char *at = lines; at && *at; count++) {
+		cleanup_free char *id = strndup(at, strcspn(at, "\n"));
+
+		if (!id || !gate_texts_have(says, id))
+			return false;
+		at += strlen(id) + (at[strlen(id)] == '\n');
+	}
+	return count == says->count;
+}
+
+/* No longer than the person wants, nor from another time. */
+static bool is_in_time(const struct approval *says, const char *span)
+{
+	int64_t now = time(NULL), want = span ? signed_span_parse(span) : -1;
+
+	if (says->from > now + APPROVAL_SKEW_S || says->from < now - APPROVAL_SKEW_S)
+		return false;
+	return says->decision != APPROVAL_APPROVE || want < 0 || says->until == says->from + want;
+}
+
+/* A service that lies can't get a signature for another promotion, in another role, or for more
+ * than was said. */
 static int check_statement(const struct args *a, const struct approval *says, struct weir_err *e)
 {
-	const char *promotion = a->request.values[SERVE_M_PROMOTION];
-	const char *role = a->request.values[SERVE_M_ROLE];
+	char *const *want = a->request.values;
+	const char *promotion = want[SERVE_M_PROMOTION], *role = want[SERVE_M_ROLE];
+	const char *wrong = NULL;
 
-	if (strcmp(approval_name(says->decision), a->op) != 0 ||
-	    says->role != (role ? role_find(role) : ROLE_APPROVER) ||
-	    (promotion && strcmp(promotion, says->promotion) != 0))
-		return err_set(e, -EBADMSG, "the service asks to sign something else");
-	return 0;
+	if (strcmp(approval_name(says->decision), a->op) != 0)
+		wrong = "another decision";
+	else if (says->role != (role ? role_find(role) : ROLE_APPROVER))
+		wrong = "another role";
+	else if (promotion && strcmp(promotion, says->promotion) != 0)
+		wrong = "another promotion";
+	else if (!is_same_text(says->reason, want[SERVE_M_REASON]))
+		wrong = "another reason";
+	else if (!is_acknowledged(&says->acknowledged, want[SERVE_M_ACKNOWLEDGE]))
+		wrong = "other acknowledgements";
+	else if (!is_in_time(says, want[SERVE_M_FOR]))
+		wrong = "another time";
+	return wrong ? err_set(e, -EBADMSG, "the service asks to sign something else: %s", wrong)
+		     : 0;
 }
 
 static int decide(struct args *a, struct buf *ret_result, struct weir_err *e)

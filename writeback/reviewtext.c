@@ -208,5 +208,9 @@ int review_text(const struct review *r, FILE *out, struct weir_err *e)
 	fprintf(out, "\n%zu changed file%s\n", r->count, r->count == 1 ? "" : "s");
 	for (size_t i = 0; err == 0 && i < r->count; i++)
 		err = print_change(out, r, &r->changes[i], e);
+	if (err == 0 && r->tally->missing.len > 0)
+		fprintf(out,
+			"\na yes to all of this: weir approve --nonce %s --promotion %s -k KEY\n",
+			p->nonce, p->digest);
 	return err;
 }

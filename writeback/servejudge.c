@@ -487,6 +487,9 @@ static int check_words(const struct judge *j, struct weir_err *e)
 {
 	const char *decision = given(j, SERVE_M_DECISION);
 
+	if (j->request.op == SERVE_OP_STATEMENT && !given(j, SERVE_M_PROMOTION) && decision &&
+	    strcmp(decision, approval_name(APPROVAL_APPROVE)) == 0)
+		return refuse(e, REASON_REQUEST, "a yes needs promotion: what one looked at");
 	for (unsigned int i = 0; decision && i < APPROVAL_DECISION_COUNT; i++)
 		if (strcmp(decision, approval_name((enum approval_decision)i)) == 0)
 			return 0;

@@ -182,6 +182,13 @@ must_refuse signer-twice 'ben has said reject' "$GATE" reject --run run -k keys/
 sleep 1; approve ann >/dev/null; commit >/dev/null; promoted
 EOT
 
+t "a yes is to what was looked at, and to nothing that came since" <<'EOT'
+proposed; s=0; "$GATE" approve --run run -k keys/ann 2>err || s=$?; [ $s = 2 ]; grep -q -- '--promotion SHA256 is missing' err
+OLD=$(shown); eval "set -- $(review | sed -n 's/^a yes to all of this: weir approve \(.*\) -k KEY$/\1/p')"; [ "$*" = "--nonce $NONCE --promotion $OLD" ]
+must_refuse approvals-missing waits commit -m 'another message'; [ "$(shown)" != $OLD ]
+must_refuse void "is now sha256:$(shown)" "$GATE" approve "$@" -k keys/ann; must_refuse approvals-missing '0 agreed' commit; [ "$(tip)" = "$BASE" ]
+EOT
+
 t "a producer may say no, not yes" <<'EOT'
 proposed; approve ann >/dev/null; "$GATE" reject --run run -k keys/job --role producer --reason oops >out; grep -q 'rejected by job: oops' out
 must_refuse rejected job commit; "$GATE" withdraw --run run -k keys/job --role producer >/dev/null; commit >/dev/null; promoted
@@ -229,12 +236,12 @@ seal_people; push; echo good >ws/good; end_run; must_refuse approvals-missing '5
 eval "$(setpriv --reuid 2000 --regid 2000 --clear-groups ssh-agent -a "$(mktemp -u /tmp/ga.XXXXXX)")" >/dev/null
 run_as() { setpriv --reuid 2000 --regid 2000 --clear-groups "$@"; }
 cp -r keys /tmp/gk.$$; chown -R 2000:2000 /tmp/gk.$$; run_as ssh-add -q /tmp/gk.$$/ann
-approve agent 2>err || :; "$GATE" approve --run run -k agent --agent "$SSH_AUTH_SOCK" >/dev/null
+approve agent 2>err || :; "$GATE" approve --run run --promotion "$(shown)" -k agent --agent "$SSH_AUTH_SOCK" >/dev/null
 run_as ssh-add -q /tmp/gk.$$/r /tmp/gk.$$/e /tmp/gk.$$/c; rm -r /tmp/gk.$$
-not "$GATE" approve --run run -k agent --agent "$SSH_AUTH_SOCK" 2>err; grep -q 'holds [0-9]* keys' err
-for n in r e; do "$GATE" approve --run run -k keys/$n.pub --agent "$SSH_AUTH_SOCK" >/dev/null; done
-"$GATE" approve --run run -k keys/c-cert.pub --agent "$SSH_AUTH_SOCK" >/dev/null; kill "$SSH_AGENT_PID"
-not "$GATE" approve --run run -k keys/ben.pub 2>err; grep -q 'there is no ssh-agent' err
+not "$GATE" approve --run run --promotion "$(shown)" -k agent --agent "$SSH_AUTH_SOCK" 2>err; grep -q 'holds [0-9]* keys' err
+for n in r e; do "$GATE" approve --run run --promotion "$(shown)" -k keys/$n.pub --agent "$SSH_AUTH_SOCK" >/dev/null; done
+"$GATE" approve --run run --promotion "$(shown)" -k keys/c-cert.pub --agent "$SSH_AUTH_SOCK" >/dev/null; kill "$SSH_AGENT_PID"
+not "$GATE" approve --run run --promotion "$(shown)" -k keys/ben.pub 2>err; grep -q 'there is no ssh-agent' err
 chmod 644 keys/ben; not approve ben 2>err; grep -q 'chmod 600' err; chmod 600 keys/ben
 ssh-keygen -q -p -N secret -f keys/ben >/dev/null; not approve ben 2>err; grep -q passphrase err; ssh-keygen -q -p -P secret -N '' -f keys/ben >/dev/null
 chown 2000 keys/ben; approve ben >out; grep -q complete out; commit >/dev/null; promoted

@@ -110,10 +110,15 @@ proposed() {
 	must_refuse approvals-missing 'waits for' commit
 }
 
+# shown [NONCE]: the digest of the proposal, as review tells it
+shown() {
+	{ cat "$LAB/trusted.git/weir/pending/${1:-$NONCE}/promotion" 2>/dev/null || :; } | sha256sum | cut -c1-64
+}
+
 approve() {
 	local who=$1
 	shift
-	"$GATE" approve --run "$LAB/run" -k "$LAB/keys/$who" "$@"
+	"$GATE" approve --run "$LAB/run" -k "$LAB/keys/$who" --promotion "$(shown)" "$@"
 }
 
 review() {
@@ -122,7 +127,7 @@ review() {
 
 # statement [OPTION...]: what an approver would sign, in $LAB/s
 statement() {
-	"$GATE" approve --run "$LAB/run" --print "$@" >"$LAB/s"
+	"$GATE" approve --run "$LAB/run" --promotion "$(shown)" --print "$@" >"$LAB/s"
 }
 
 # hand WHO [NAMESPACE]: signs $LAB/s by stock and hands both in

@@ -54,7 +54,7 @@ revert() {
 
 # sign WHO [OPTION...]: a yes to the one order that waits
 sign() {
-	"$GATE" approve --nonce "$(waiting)" -k "$LAB/keys/$1" --role "${ROLE:-platform-owner}" "${@:2}"
+	"$GATE" approve --nonce "$(waiting)" --promotion "$(shown "$(waiting)")" -k "$LAB/keys/$1" --role "${ROLE:-platform-owner}" "${@:2}"
 }
 
 waiting() {

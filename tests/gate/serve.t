@@ -134,7 +134,7 @@ t "people who are not root: list, look, sign, promote; the key stays where it is
 waiting; serve
 call 2001 pending >out; grep -q "\"nonce\":\"$N\"" out; grep -q '"expires":"20' out
 call 2001 review --nonce $N --text >out; grep -q good out
-call 2001 approve --nonce $N -k keys/ann --promotion $P >out; grep -q complete out
+call 2001 approve --nonce $N --promotion "$(shown $N)" -k keys/ann --promotion $P >out; grep -q complete out
 call 1000 commit --run $ID --promotion $P >out; grep -q '"schema":"weir.promotion/1"' out; promoted
 grep -q "uid 2001: review $N: may" serve.log
 "$GATE" verify main --repo trusted.git --signers /etc/weir/allowed_signers >/dev/null
@@ -145,7 +145,7 @@ waiting; serve
 call 2009 pending >out; not grep -q nonce out; call 2009 status >out; grep -q '"person":null' out
 must_refuse denied 'not there, or not for' call 2009 review --nonce $N; cp stderr one
 must_refuse denied 'not there, or not for' call 2009 review --nonce 0123456789abcdef0123456789abcdef; cmp one stderr
-must_refuse denied 'not for' call 2009 drop --nonce $N; must_refuse denied 'not for' call 2009 statement --nonce $N --decision approve
+must_refuse denied 'not for' call 2009 drop --nonce $N; must_refuse denied 'not for' call 2009 statement --nonce $N --decision approve --promotion "$(shown $N)"
 must_refuse denied 'not for' call 2009 verify --commit main; must_refuse denied 'not for' call 2009 quarantine
 must_refuse denied 'not for' call 2009 commit --run $ID; cp stderr one
 must_refuse denied 'not for' call 2009 commit --run 20260101-000000-000000; cmp one stderr
@@ -155,9 +155,9 @@ EOT
 
 t "each operation has its role: producers propose, approvers say yes, platform owners list" <<'EOT'
 waiting; serve
-must_refuse signer-role 'cat has not the role approver' call 2003 approve --nonce $N -k keys/cat
-must_refuse signer-role 'ann has not the role security' call 2001 approve --nonce $N -k keys/ann --role security
-must_refuse producer 'job made this change' call 1000 approve --nonce $N -k keys/job
+must_refuse signer-role 'cat has not the role approver' call 2003 approve --nonce $N --promotion "$(shown $N)" -k keys/cat
+must_refuse signer-role 'ann has not the role security' call 2001 approve --nonce $N --promotion "$(shown $N)" -k keys/ann --role security
+must_refuse producer 'job made this change' call 1000 approve --nonce $N --promotion "$(shown $N)" -k keys/job
 must_refuse denied 'not for' call 2001 commit --run $ID; must_refuse denied 'not for' call 2001 drop --nonce $N
 must_refuse denied 'not for' call 2001 quarantine; call 2005 quarantine >out; grep -q '"bytes":[1-9]' out; grep -q $N out
 call 2003 reject --nonce $N -k keys/cat --role security --reason 'no' >out; grep -q 'rejected by cat' out
@@ -166,7 +166,7 @@ call 1000 pending >out; not grep -q nonce out
 EOT
 
 t "nobody hands in what another has signed, or what was not signed" <<'EOT'
-waiting; serve; call 2001 statement --nonce $N --decision approve >s
+waiting; serve; call 2001 statement --nonce $N --decision approve --promotion "$(shown $N)" >s
 ssh-keygen -q -Y sign -f keys/ann -n approver@weir.v1 s 2>/dev/null; chmod 644 s s.sig
 must_refuse denied 'somebody else has signed' call 2002 sign --nonce $N --decision approve --statement s --signature s.sig
 must_refuse denied 'nothing that holds' call 2001 sign --nonce $N --decision withdraw --statement s --signature s.sig
@@ -231,7 +231,7 @@ call 2001 pending >out; [ $((($(date +%s%N) - begin) / 1000000)) -ge 500 ]; grep
 EOT
 
 t "the same promotion again is no second one; by digest and by what the branch reaches" <<'EOT'
-waiting; serve; call 2001 approve --nonce $N -k keys/ann >/dev/null
+waiting; serve; call 2001 approve --nonce $N --promotion "$(shown $N)" -k keys/ann >/dev/null
 must_refuse void 'the proposal is now' call 1000 commit --run $ID --promotion $(printf '0%.0s' $(seq 64))
 call 1000 commit --run $ID --promotion $P >out; promoted; first=$(tip)
 call 1000 commit --run $ID --promotion $P >out; grep -q '"already":true' out; grep -q "\"commit\":\"$first\"" out; [ "$(tip)" = $first ]
@@ -242,11 +242,11 @@ must_refuse audit 'does not reach any more' "$GATE" commit --run run; [ "$(tip)"
 EOT
 
 t "who lost the branch is told base-moved, and the ledger is" <<'EOT'
-waiting; serve; call 2001 approve --nonce $N -k keys/ann >/dev/null
+waiting; serve; call 2001 approve --nonce $N --promotion "$(shown $N)" -k keys/ann >/dev/null
 other=$(git -C trusted.git commit-tree -p $BASE -m other "$BASE^{tree}"); git -C trusted.git update-ref refs/heads/main $other; chown -R weir: trusted.git
 must_refuse base-moved "moved from $BASE to $other" call 1000 commit --run $ID; [ "$(tip)" = $other ]
 python3 "$TOP/tests/gate/tlog.py" log /var/lib/weir-gate/ledger /etc/weir/ledger.vkey >log; tail -n 1 log | grep -q '"reason":"base-moved"'
-must_refuse approvals-missing 'waits for' call 1000 commit --run $ID --rebase; call 2001 approve --nonce $N -k keys/ann >/dev/null; call 1000 commit --run $ID >/dev/null; [ "$(git -C trusted.git rev-parse main^)" = $other ]
+must_refuse approvals-missing 'waits for' call 1000 commit --run $ID --rebase; call 2001 approve --nonce $N --promotion "$(shown $N)" -k keys/ann >/dev/null; call 1000 commit --run $ID >/dev/null; [ "$(git -C trusted.git rev-parse main^)" = $other ]
 EOT
 
 t "a proposal by way of the service; who asks for it is its producer, not who runs the service" <<'EOT'
@@ -261,10 +261,10 @@ must_refuse approvals-missing 'waits for' call 0 commit --run $ID --message 'the
 EOT
 
 t "proposals expire: none is listed, signed or promoted after its time, and the ledger says so" <<'EOT'
-waiting; serve; call 2001 approve --nonce $N -k keys/ann >/dev/null
+waiting; serve; call 2001 approve --nonce $N --promotion "$(shown $N)" -k keys/ann >/dev/null
 touch -d '29 days ago' trusted.git/weir/pending/$N/promotion; call 2001 pending | grep -q $N
 touch -d '31 days ago' trusted.git/weir/pending/$N/promotion; must_refuse denied 'not there' call 2001 review --nonce $N
-must_refuse denied 'not there' call 2001 approve --nonce $N -k keys/ann; [ ! -e trusted.git/weir/pending/$N ]; call 2001 pending >out; not grep -q $N out
+must_refuse denied 'not there' call 2001 approve --nonce $N --promotion "$(shown $N)" -k keys/ann; [ ! -e trusted.git/weir/pending/$N ]; call 2001 pending >out; not grep -q $N out
 python3 "$TOP/tests/gate/tlog.py" log /var/lib/weir-gate/ledger /etc/weir/ledger.vkey >log; [ "$(grep -c '"reason":"expired"' log)" = 1 ]; grep '"reason":"expired"' log | grep -q "$P"
 unchanged
 waiting; echo 'expire: 1h' >>/etc/weir/gate.yaml; touch -d '50 minutes ago' trusted.git/weir/pending/$N/promotion; "$GATE" pending | grep -q .
@@ -273,14 +273,14 @@ sed -i 's/^expire: .*/expire: soon/' /etc/weir/gate.yaml; not "$GATE" pending 2>
 EOT
 
 t "what fails inside is told to the log, not to who asks" <<'EOT'
-waiting; serve; call 2001 approve --nonce $N -k keys/ann >/dev/null; chmod 555 trusted.git/objects/pack; status=0
+waiting; serve; call 2001 approve --nonce $N --promotion "$(shown $N)" -k keys/ann >/dev/null; chmod 555 trusted.git/objects/pack; status=0
 call 1000 commit --run $ID >out 2>err || status=$?; chmod 755 trusted.git/objects/pack
 [ $status = 125 ]; cat err; [ "$(cat err)" = 'weir-gate: the gate failed; its log says why' ]; grep -q 'objects/pack.*: Permission denied' serve.log; unchanged
 call 1000 commit --run $ID >out; promoted
 EOT
 
 t "the service ends: what is under way is old or new, the socket goes, nothing is left" <<'EOT'
-waiting; serve; call 2001 approve --nonce $N -k keys/ann >/dev/null
+waiting; serve; call 2001 approve --nonce $N --promotion "$(shown $N)" -k keys/ann >/dev/null
 for wait in 0.00 0.02 0.04 0.06; do
 	(call 1000 commit --run $ID >/dev/null 2>&1 || true) & one=$!; sleep $wait; kill -TERM $SERVER; wait $SERVER; wait $one || true
 	[ ! -e $SOCK ]; git -C trusted.git fsck --strict --full >/dev/null 2>&1; serve
@@ -309,8 +309,13 @@ ask | as 2050 "$GATE" serve --principal ann@x >out; grep -q '"person":"ann"' out
 raw 0 "$hello" "$(req review ",\"nonce\":\"$N\"")" | grep -q '"ok":true'; says denied 0 '{"schema":"weir.hello/1","principal":"eve@x"}' "$(req review ",\"nonce\":\"$N\"")"
 EOT
 
+t "the service wants the digest of a yes" <<'EOT'
+waiting; serve; says request 2001 "$(req statement ",\"nonce\":\"$N\",\"decision\":\"approve\"")"; grep -q 'a yes needs promotion' answer
+s=0; as 2001 "$GATE" call approve --nonce $N -k keys/ann 2>err || s=$?; [ $s = 2 ]; grep -q -- '--promotion SHA256 is missing' err
+EOT
+
 t "a service that lies gets no signature" <<'EOT'
-waiting; "$GATE" approve --run run --print >true 2>/dev/null; cat >lie.py <<'EOP'
+waiting; "$GATE" approve --run run --promotion "$(shown)" --print >true 2>/dev/null; cat >lie.py <<'EOP'
 import json, os, socket, struct, sys
 text = open("true").read().replace(*sys.argv[1:3])
 s = socket.socket(socket.AF_UNIX)
@@ -326,11 +331,15 @@ while True:
     c.sendall(struct.pack(">I", len(answer)) + answer)
     c.close()
 EOP
-lie() { rm -f /run/lie; python3 lie.py "$1" "$2" >asked & LIAR=$!; for _ in $(seq 100); do [ ! -S /run/lie ] || break; sleep 0.05; done; }
-sign() { as 2001 "$GATE" call approve --socket /run/lie --nonce $N -k keys/ann --promotion $P >out 2>err; }
+LIAR=; trap 'kill $LIAR 2>/dev/null || :' EXIT; lie() { rm -f /run/lie; python3 lie.py "$1" "$2" >asked & LIAR=$!; for _ in $(seq 100); do [ ! -S /run/lie ] || break; sleep 0.05; done; }
+sign() { as 2001 "$GATE" call approve --socket /run/lie --nonce $N -k keys/ann --promotion $P "$@" >out 2>err; }
 lie x x; sign; grep -q 'op":"sign"' asked; kill $LIAR
 lie "promotion $P" "promotion $(echo $P | tr 0-9a-f 1-9a-f0)"; not sign; grep -q 'something else' err; not grep -q 'op":"sign"' asked; kill $LIAR
 lie 'decision approve' 'decision reject'; not sign; kill $LIAR; lie 'role approver' 'role security'; not sign; kill $LIAR; lie weir-approval/1 weir-exception/1; not sign; kill $LIAR
+for more in 'reason -|reason fine|reason' "until |until 2|be read" "reason -|reason -\nacknowledge 0123456789abcdef|acknowledgements" "from $(date -u +%Y)|from $(($(date -u +%Y) - 1))|time"; do
+	IFS='|' read -r old new why <<<"$more"; lie "$old" "$(printf '%b' "$new")"; not sign; kill $LIAR; grep -q "$why" err
+done
+lie x x; not sign --for 1h; grep -q 'another time' err; kill $LIAR
 not grep -q 'PRIVATE KEY' asked
 EOT
 
@@ -385,8 +394,8 @@ waiting; ssh_up; serve; over() { "$GATE" call --ssh gate "$@"; }
 key ann; over status >out; cat sshd.log; grep -q '"principal":"ann@x"' out; grep -q '"person":"ann"' out; grep -q '"uid":2050' out
 over pending >out; grep -q $N out; over review --nonce $N --text >out; grep -q good out
 must_refuse denied 'not for ann@x' over commit --run $ID; must_refuse denied 'not for ann@x' over quarantine
-key ben; must_refuse denied 'somebody else has signed' over approve --nonce $N -k keys/ann; key ann
-over approve --nonce $N -k keys/ann >out; grep -q complete out; call 1000 commit --run $ID >/dev/null; promoted
+key ben; must_refuse denied 'somebody else has signed' over approve --nonce $N --promotion "$(shown $N)" -k keys/ann; key ann
+over approve --nonce $N --promotion "$(shown $N)" -k keys/ann >out; grep -q complete out; call 1000 commit --run $ID >/dev/null; promoted
 [ -z "$(HOME=$LAB/home ssh gate id </dev/null 2>/dev/null | grep uid=)" ]; key eve; not over status 2>err; grep -q "service" err
 EOT
 else
@@ -415,7 +424,7 @@ caps=-all; for c in $(unit CapabilityBoundingSet); do c=${c#CAP_}; caps=$caps,+$
 setpriv --bounding-set "$caps" --inh-caps -all --no-new-privs "$GATE" serve >/dev/null 2>serve.log & SERVER=$!; trap 'kill $SERVER' EXIT
 for _ in $(seq 100); do [ ! -S $SOCK ] || break; sleep 0.05; done
 [ "$(grep CapBnd /proc/$SERVER/status | cut -f2)" = 00000000000001c4 ]; [ "$(stat -c '%a %U %G' $SOCK)" = '660 root weir' ]
-call 2001 approve --nonce $N -k keys/ann >/dev/null; call 1000 commit --run $ID >/dev/null; promoted
+call 2001 approve --nonce $N --promotion "$(shown $N)" -k keys/ann >/dev/null; call 1000 commit --run $ID >/dev/null; promoted
 start_run; echo more >ws/more; chown -R 1000:1000 ws; chmod 700 ws; chmod 600 ws/more; end_run; kept; N=$NONCE
 must_refuse approvals-missing 'waits for' call 1000 commit --run $ID --message more
 EOT
@@ -425,7 +434,7 @@ command -v systemd-analyze >/dev/null && command -v strace >/dev/null || { echo 
 waiting; rm -f $SOCK; [ "$(unit SystemCallFilter)" = @system-service ]
 strace -f -qq -o calls "$GATE" serve >/dev/null 2>serve.log & SERVER=$!; trap 'kill $SERVER' EXIT
 for _ in $(seq 100); do [ ! -S $SOCK ] || break; sleep 0.05; done
-call 2001 pending >/dev/null; call 2001 review --nonce $N >/dev/null; call 2001 approve --nonce $N -k keys/ann >/dev/null; call 1000 commit --run $ID >/dev/null; promoted
+call 2001 pending >/dev/null; call 2001 review --nonce $N >/dev/null; call 2001 approve --nonce $N --promotion "$(shown $N)" -k keys/ann >/dev/null; call 1000 commit --run $ID >/dev/null; promoted
 kill $(pgrep -P $SERVER); wait $SERVER || true; trap - EXIT
 groups='@system-service'; : >allowed
 while [ -n "$groups" ]; do

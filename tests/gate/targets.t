@@ -89,8 +89,8 @@ with_people "  approvals:
 "
 allow_tags; echo 1 >ws/src/n.c; end_run; must_refuse approvals-missing 'waits for 1 approver' commit; approve ann >/dev/null; commit >/dev/null; GOOD=$(tip)
 must_refuse approvals-missing 'waits for 1 approver, 1 security' tag v1; no v1; N=$(waiting); "$GATE" review --nonce $N | grep -q '^kind *tag'
-must_refuse producer 'job made' "$GATE" approve --nonce $N -k keys/job; "$GATE" approve --nonce $N -k keys/ann >/dev/null; must_refuse approvals-missing '1 security' tag v1
-"$GATE" approve --nonce $N -k keys/cat --role security | grep -q 'weir tag NAME'; tag v1 >/dev/null; git -C $R verify-tag v1; verify v1 >/dev/null; [ -z "$(waiting)" ]
+must_refuse producer 'job made' "$GATE" approve --nonce $N --promotion "$(shown $N)" -k keys/job; "$GATE" approve --nonce $N --promotion "$(shown $N)" -k keys/ann >/dev/null; must_refuse approvals-missing '1 security' tag v1
+"$GATE" approve --nonce $N --promotion "$(shown $N)" -k keys/cat --role security | grep -q 'weir tag NAME'; tag v1 >/dev/null; git -C $R verify-tag v1; verify v1 >/dev/null; [ -z "$(waiting)" ]
 EOT
 
 t "verify: a tag that was moved, renamed, forged or made by others" <<'EOT'
