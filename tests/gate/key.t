@@ -91,6 +91,13 @@ fresh; "$GATE" key rotate >/dev/null; change one; verify >/dev/null; id=$(tip); 
 forge() { (cd work; eval "$1"; git add -A; git commit -q --allow-empty -m forged; git push -qf ../trusted.git HEAD:refs/weir/attestations; git reset -q --hard HEAD^); chown -R weir: $R; }
 forge "rm ${id:0:2}/$id/keys"; fails 'another history' verify; forge "sed -i 's/once/twice/; s/ssh-ed25519 AAAA/ssh-ed25519 AAAB/' ${id:0:2}/$id/keys"; fails 'not in the ledger' verify
 forge "echo '{}' >${id:0:2}/$id/keys"; fails 'another version' verify; forge true; verify >/dev/null
+change two; two=$(tip); id=$two; (cd work; git fetch -q origin refs/weir/attestations; git checkout -q FETCH_HEAD); clone; verify_clone $two^ >/dev/null
+forge "rm ${id:0:2}/$id/keys"; clone; fails 'another history' verify_clone $two^; forge "echo 'x y' >>${id:0:2}/$id/promotion"; clone; fails 'not the one that its commit names' verify_clone $two^
+EOT
+
+t "a tag by a key that was stolen does not verify in a clone either, nor one that was out of use" <<'EOT'
+fresh; start_run; change one; since=$(entries | wc -l); key=$(ssh-keygen -y -f /etc/weir/keys/gate | cut -d' ' -f1,2); echo 'tags: ["v*"]' >>/etc/weir/gate.yaml; "$GATE" tag v1 >/dev/null; clone; verify_clone v1 >/dev/null
+"$GATE" key revoke "$key" --since $since --reason stolen; "$GATE" key rotate >/dev/null; change two; clone; fails "ended with entry $since" verify_clone v1; verify_clone main^ >/dev/null
 EOT
 
 t "with an agent: the next key's public part is named, and signed with from then on" <<'EOT'
