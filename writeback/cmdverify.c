@@ -26,6 +26,7 @@
 struct args {
 	const char *commit; /* or a directory */
 	int dir;	    /* -1: it is none */
+	const char *name;   /* that the directory must have, NULL: any */
 	bool dir_good;
 	struct verifysource source;
 	bool deep;
@@ -46,6 +47,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'j':
 		a->json = true;
 		return 0;
+	case 'n':
+		a->name = arg;
+		return 0;
 	case ARGP_KEY_ARG:
 		return usage_take_one(state, "commit or directory", arg, &a->commit);
 	case ARGP_KEY_END:
@@ -54,6 +58,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 				    !a->commit		    ? "COMMIT"
 				    : !a->source.repository ? "--repo DIR"
 							    : "--signers FILE");
+		if (a->name && !verifydir_is_path(a->commit))
+			usage_error(state, "--name is for a directory");
 		return 0;
 	default:
 		return verifysource_option(&a->source, key, arg);
@@ -93,6 +99,7 @@ static int print_json(const struct args *a, const struct verify *v, const struct
 	cleanup_buf struct buf text = { 0 };
 	json_t *list = json_array(), *past = json_array();
 	cleanup_json json_t *root = NULL;
+	cleanup_buf struct buf name = { 0 };
 	char hex[OID_HEX];
 
 	for (unsigned int i = 0; i < verify_count(v) && i <= v->checked; i++)
@@ -108,6 +115,8 @@ static int print_json(const struct args *a, const struct verify *v, const struct
 	root = json_pack("{s:s, s:s, s:b, s:o, s:o, s:s, s:s}", "schema", "weir.verify/1", "commit",
 			 hex, "ok", err == 0, "links", list, "break_glass", past, "signer",
 			 buf_str(&v->principal), "why", e->text);
+	if (a->dir >= 0 && a->dir_good && verifydir_name(v, &name) == 0)
+		json_object_set_new(root, "directory", json_string(buf_str(&name)));
 	if (!root || json_canonical(root, &text) < 0)
 		return -ENOMEM;
 	fputs(buf_str(&text), stdout);
@@ -117,6 +126,7 @@ static int print_json(const struct args *a, const struct verify *v, const struct
 static void print_text(const struct args *a, const struct verify *v, const struct gate_texts *glass,
 		       int err)
 {
+	cleanup_buf struct buf name = { 0 };
 	char hex[OID_HEX];
 
 	for (unsigned int i = 0; i < v->checked; i++)
@@ -135,7 +145,11 @@ static void print_text(const struct args *a, const struct verify *v, const struc
 	for (size_t i = 0; i < glass->count; i++)
 		printf("note  break-glass commit %s is in its history\n", glass->items[i]);
 	git_oid_tostr(hex, sizeof(hex), &v->commit);
-	printf("good  %s, signed by %s\n", hex, buf_str(&v->principal));
+	if (a->dir >= 0 && verifydir_name(v, &name) == 0)
+		printf("good  dir:%s, promoted as %s, signed by %s\n", buf_str(&name), hex,
+		       buf_str(&v->principal));
+	else
+		printf("good  %s, signed by %s\n", hex, buf_str(&v->principal));
 }
 
 /* A tag that the gate made is checked itself, and its commit with it; of another only the commit. */
@@ -146,7 +160,7 @@ static int find(const struct args *a, struct verify *v, struct weir_err *e)
 	int err;
 
 	if (a->dir >= 0)
-		return verifydir_find(v->repo, a->dir, &v->commit, e);
+		return verifydir_find(v->repo, a->dir, a->name, &v->commit, e);
 	err = revision_find_tag(v->repo, a->commit, &v->commit, e);
 
 	if (err < 0)
@@ -214,6 +228,7 @@ int command_verify(int argc, char **argv)
 		  0 },
 		VERIFYSOURCE_OPTIONS,
 		{ "deep", 'd', NULL, 0, "also every object of its tree, and all of the ledger", 0 },
+		{ "name", 'n', "NAME", 0, "the directory must be dir:NAME, not one like it", 0 },
 		{ "json", 'j', NULL, 0, "print the result as JSON", 0 },
 		{ 0 },
 	};

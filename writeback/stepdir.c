@@ -83,8 +83,11 @@ static int check_file(const struct promotion *p, const struct base *sources, con
 		      struct weir_err *e)
 {
 	const char *name = dirs_inside(p->dir.from, c->path);
+	size_t len = strlen(name), tail = strlen(DIRS_BUNDLE);
 
-	if (strcmp(name, DIRS_SUMS) == 0 || strcmp(name, p->dir.bundle) == 0)
+	/* the one bundle at the top says whose promotion the directory is */
+	if (strcmp(name, DIRS_SUMS) == 0 ||
+	    (!strchr(name, '/') && len > tail && strcmp(name + len - tail, DIRS_BUNDLE) == 0))
 		return refuse(e, REASON_DIRECTORY_FILES, "%s is a file that the gate writes",
 			      c->path);
 	if (!is_listed(p, c))

@@ -55,7 +55,8 @@ static int find_name(int fd, char **ret_name)
 	return count == 1;
 }
 
-int verifydir_find(const struct repo *r, int dir, git_oid *ret_commit, struct weir_err *e)
+int verifydir_find(const struct repo *r, int dir, const char *want, git_oid *ret_commit,
+		   struct weir_err *e)
 {
 	cleanup_free char *name = NULL;
 	cleanup_gate_dir struct gate_dir d = { 0 };
@@ -69,8 +70,16 @@ int verifydir_find(const struct repo *r, int dir, git_oid *ret_commit, struct we
 	buf_addf(&entry, "%s - /-", err == 1 ? name : "");
 	if (err == 0 || dirs_parse(buf_str(&entry), &d) < 0)
 		return fail(e, "it has no NAME" DIRS_BUNDLE " of the gate, or more than one");
+	if (want && strcmp(want, name) != 0)
+		return refuse(e, REASON_VERIFY, VERIFYDIR_LINK ": it is dir:%s, not dir:%s", name,
+			      want);
 	err = repo_read_ref(r, d.ref, ret_commit, &cause);
 	return err < 0 ? fail(e, cause.text) : 0;
+}
+
+int verifydir_name(const struct verify *v, struct buf *ret_name)
+{
+	return digest_find(buf_str(&v->record.promotion), "directory", ret_name);
 }
 
 int verifydir_files(const struct verify *v, int dir, struct weir_err *e)
@@ -83,7 +92,7 @@ int verifydir_files(const struct verify *v, int dir, struct weir_err *e)
 	struct weir_err cause = { 0 };
 
 	if (!kind_of(v->kind)->is_dir || digest_find(text, "from", &from) < 0 ||
-	    digest_find(text, "directory", &name) < 0 || escape_undo(from.data) < 0)
+	    verifydir_name(v, &name) < 0 || escape_undo(from.data) < 0)
 		return fail(e, "its promotion is of no directory");
 	buf_addf(&name, "%s", DIRS_BUNDLE);
 	if (dirs_bundle(&v->attestations, &bundle) < 0 || name.failed)

@@ -18,9 +18,15 @@
  * Returns: truth. Borrows: arg. */
 bool verifydir_is_path(const char *arg);
 
-/* Finds the promotion that an open directory should be of. Returns: 0; refused with code "verify";
- * or a negative errno with e. Borrows: r. Gives: ret_commit. */
-int verifydir_find(const struct repo *r, int dir, git_oid *ret_commit, struct weir_err *e);
+/* Finds the promotion that an open directory should be of. name: which directory of gate.yaml it has
+ * to be, NULL: whichever it says, which anybody can copy to any place. Returns: 0; refused with code
+ * "verify"; or a negative errno with e. Borrows: r, name. Gives: ret_commit. */
+int verifydir_find(const struct repo *r, int dir, const char *name, git_oid *ret_commit,
+		   struct weir_err *e);
+
+/* Appends the name of the directory of gate.yaml that a promotion is of. Returns: 0 or a negative
+ * errno. Borrows: v. */
+int verifydir_name(const struct verify *v, struct buf *ret_name);
 
 /* Checks the files, once verify_run accepted the promotion. Returns: as verifydir_find.
  * Borrows: v. */

@@ -79,7 +79,7 @@ git -C $R fsck --strict --full 2>&1 | not grep -v dangling; git -C $R verify-com
 EOT
 
 t "verify: all links, offline, also of a copy and in a clone; JSON; who opened it keeps the old" <<'EOT'
-promoted; verify >out; grep -q '^ok    directory ' out; grep -q "^good  $(head_of)" out; verify $D --deep >/dev/null; verify $D/ --json >out
+promoted; verify >out; grep -q '^ok    directory ' out; grep -q "^good  dir:site, promoted as $(head_of)" out; verify $D --name site >/dev/null; must_refuse verify "it is dir:site, not dir:other" verify $D --name other; verify $D --deep >/dev/null; verify $D/ --json >out
 python3 -c 'import json; d = json.load(open("out")); assert d["ok"] and d["links"][-1] == {"link": "directory", "ok": True}, d'
 cp -a $D copy; (umask 077; cp -a $D narrow; chmod -R go= narrow); verify ./copy >/dev/null; verify $LAB/narrow >/dev/null; rm -rf copy narrow
 git clone -q --mirror $R clone.git; git clone -q --bare $R part.git; "$GATE" verify $D --repo clone.git --signers $S --ledger-key /etc/weir/ledger.vkey >/dev/null
@@ -136,7 +136,7 @@ sed -i /^dirs/d /etc/weir/gate.yaml; echo "dirs: ['a x $D', 'b y $D']" >>/etc/we
 EOT
 
 t "all of it or nothing: files that may not go, the gate's own names, an empty one" <<'EOT'
-fresh "'dist/**'"; allow_dirs; end_run; must_refuse nothing-to-promote 'dist has no files' to site; start_run; build; echo x >ws/dist/SHA256SUMS; end_run; must_refuse directory-files 'dist/SHA256SUMS is a file that the gate writes' to site
+fresh "'dist/**'"; allow_dirs; end_run; must_refuse nothing-to-promote 'dist has no files' to site; start_run; build; echo x >ws/dist/SHA256SUMS; end_run; must_refuse directory-files 'dist/SHA256SUMS is a file that the gate writes' to site; start_run; build; echo x >ws/dist/x.intoto.jsonl; end_run; must_refuse directory-files 'dist/x.intoto.jsonl is a file that the gate writes' to site
 start_run; build; echo x >ws/dist/site.intoto.jsonl; end_run; must_refuse directory-files 'site.intoto.jsonl' to site; start_run; build; mkfifo ws/dist/p; end_run; must_refuse tree-unrepresentable dist/p to site; not head_of
 start_run; build; end_run; to site >/dev/null; again one; must_refuse nothing-to-promote 'has these very files' to site; start_run; build; mkdir ws/other; echo x >ws/other/y; end_run; must_refuse nothing-to-promote '' to site
 fresh "'dist/lib/**'"; allow_dirs; build; end_run; must_refuse directory-files 'dist/index.html is not in writeback.paths' to site; clean ''
