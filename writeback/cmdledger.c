@@ -30,7 +30,8 @@
 struct args {
 	const char *action;
 	const char *dir;
-	int fd; /* of it */
+	int fd;	     /* of it */
+	bool newest; /* there is no copy of the last checkpoint, and that is known */
 };
 
 struct place {
@@ -62,25 +63,52 @@ static int place_open(const struct gate_config *c, struct place *p, struct weir_
 	return p->lock < 0 ? p->lock : 0;
 }
 
-/* Whole, and not older than the repository knows. */
-static int check(const struct place *p, const char *path, uint64_t *ret_size, struct weir_err *e)
+/* Opens it, and reads all of it. */
+static int walk(const struct place *p, const char *path, struct ledger *ret_ledger,
+		struct weir_err *e)
+{
+	int err = ledger_open(path, &p->key, ret_ledger, e);
+
+	return err < 0 ? err : ledger_walk(ret_ledger, NULL, NULL, e);
+}
+
+/* Whole, and not older than the repository knows. newest: where the repository knows nothing, it is
+ * told what is here. */
+static int check(const struct place *p, const char *path, bool newest, uint64_t *ret_size,
+		 struct weir_err *e)
 {
 	cleanup_ledger struct ledger l = { .dir = -1 };
 	cleanup_buf struct buf note = { 0 };
 	struct weir_err none = { 0 };
-	int err = ledger_open(path, &p->key, &l, e);
+	int err = walk(p, path, &l, e);
 
-	if (err == 0)
-		err = ledger_walk(&l, NULL, NULL, e);
 	if (err < 0)
 		return err;
 	*ret_size = l.checkpoint.size;
 	err = fsio_read_file(p->repo.fd, GATELEDGER_COPY, NOTE_MAX, &note, &none);
+	if (err == -ENOENT && newest)
+		return fsio_replace(p->repo.fd, GATELEDGER_COPY, l.note.data, l.note.len, 0600, e);
 	if (err == -ENOENT)
-		return 0;
+		return *ret_size == 0 ? 0 : gateledger_no_copy(&p->repo, e);
 	if (err < 0)
 		return err_errno(e, err, "%s/" GATELEDGER_COPY, p->repo.path);
 	return ledger_check_follows(&l, buf_str(&note), note.len, e);
+}
+
+/* A ledger that is whole stays, also where the repository can't say whether it is the newest. */
+static int check_lost(const struct place *p, const char *path, struct weir_err *e)
+{
+	cleanup_ledger struct ledger l = { .dir = -1 };
+	struct weir_err none = { 0 };
+	uint64_t size;
+
+	if (check(p, path, false, &size, &none) == 0)
+		return refuse(e, REASON_LEDGER_WHOLE, "%s has %llu entries", path,
+			      (unsigned long long)size);
+	if (faccessat(p->repo.fd, GATELEDGER_COPY, F_OK, AT_SYMLINK_NOFOLLOW) < 0 &&
+	    walk(p, path, &l, &none) == 0)
+		return gateledger_no_copy(&p->repo, e);
+	return 0;
 }
 
 static int path_of(int fd, char ret_path[32])
@@ -101,7 +129,7 @@ static int keep_check(const struct gate_config *c, void *arg, struct weir_err *e
 	if (err == 0 && a->fd >= 0)
 		path_of(a->fd, path);
 	if (err == 0)
-		err = check(&p, a->fd >= 0 ? path : c->ledger, &size, e);
+		err = check(&p, a->fd >= 0 ? path : c->ledger, a->newest && a->fd < 0, &size, e);
 	if (err == 0)
 		printf("whole: %llu entries\n", (unsigned long long)size);
 	return err;
@@ -119,7 +147,7 @@ static int keep_backup(const struct gate_config *c, void *arg, struct weir_err *
 
 	/* a backup of one that is damaged would replace a good one */
 	if (err == 0)
-		err = check(&p, c->ledger, &size, e);
+		err = check(&p, c->ledger, false, &size, e);
 	if (err < 0)
 		return err;
 	from = open(c->ledger, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
@@ -128,7 +156,7 @@ static int keep_backup(const struct gate_config *c, void *arg, struct weir_err *
 	path_of(a->fd, path);
 	err = ledgercopy_update(from, a->fd, e);
 	if (err == 0)
-		err = check(&p, path, &size, e);
+		err = check(&p, path, false, &size, e);
 	if (err == 0)
 		printf("backed up: %llu entries\n", (unsigned long long)size);
 	return err;
@@ -155,15 +183,13 @@ static int keep_restore(const struct gate_config *c, void *arg, struct weir_err 
 	cleanup_free char *next = NULL;
 	const struct args *a = arg;
 	cleanup_close int to = -1;
-	struct weir_err none = { 0 };
 	uint64_t size;
 	int err = place_open(c, &p, e);
 
+	if (err == 0)
+		err = check_lost(&p, c->ledger, e);
 	if (err < 0)
 		return err;
-	if (check(&p, c->ledger, &size, &none) == 0)
-		return refuse(e, REASON_LEDGER_WHOLE, "%s has %llu entries", c->ledger,
-			      (unsigned long long)size);
 	if (asprintf(&next, "%s" NEW_SUFFIX, c->ledger) < 0) {
 		next = NULL;
 		return err_errno(e, -ENOMEM, "%s", c->ledger);
@@ -178,7 +204,7 @@ static int keep_restore(const struct gate_config *c, void *arg, struct weir_err 
 		return err_errno(e, -errno, "%s", next);
 	err = ledgercopy_update(a->fd, to, e);
 	if (err == 0)
-		err = check(&p, next, &size, e);
+		err = check(&p, next, a->newest, &size, e);
 	if (err == 0)
 		err = swap(c, next, e);
 	if (err == 0)
@@ -228,6 +254,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct args *a = state->input;
 
 	switch (key) {
+	case 'n':
+		a->newest = true;
+		return 0;
 	case ARGP_KEY_ARG:
 		if (a->action)
 			return usage_take_one(state, "directory", arg, &a->dir);
@@ -250,8 +279,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 int command_ledger(int argc, char **argv)
 {
+	static const struct argp_option options[] = {
+		{ "newest", 'n', NULL, 0,
+		  "check, restore: the repository's copy of the last checkpoint is gone; take this "
+		  "for the newest that there is (entries that it lacks are lost unseen)",
+		  0 },
+		{ 0 },
+	};
 	static const struct argp argp = {
-		NULL,
+		options,
 		parse,
 		"check [DIR]\nbackup DIR\nrestore DIR",
 		"Check the ledger or a backup of it; bring a backup up to date; put a backup in "

@@ -28,10 +28,24 @@ static int check_copy(struct gateledger *g, struct weir_err *e)
 	int err = fsio_read_file(g->repo->fd, GATELEDGER_COPY, NOTE_MAX, &note, NULL);
 
 	if (err == -ENOENT)
-		return 0;
+		return g->log.checkpoint.size == 0 ? 0 : gateledger_no_copy(g->repo, e);
 	if (err < 0)
 		return err_errno(e, err, "%s/%s", g->repo->path, GATELEDGER_COPY);
 	return ledger_check_follows(&g->log, buf_str(&note), note.len, e);
+}
+
+int gateledger_no_copy(const struct repo *r, struct weir_err *e)
+{
+	return refuse(e, REASON_LEDGER,
+		      "%s/%s is gone, so nobody can tell whether entries are missing; "
+		      "`weir-gate ledger check --newest` takes the ledger for the newest there is",
+		      r->path, GATELEDGER_COPY);
+}
+
+static int keep_copy(struct gateledger *g, struct weir_err *e)
+{
+	return fsio_replace(g->repo->fd, GATELEDGER_COPY, g->log.note.data, g->log.note.len, 0600,
+			    e);
 }
 
 int gateledger_open(const struct gate_config *c, const struct repo *r,
@@ -65,12 +79,13 @@ int gateledger_add(struct gateledger *g, const struct ledger_entry *n, uint64_t 
 
 	if (err < 0)
 		return err_errno(e, err, "making a ledger entry");
-	err = ledger_append(&g->log, g->key.seed, text.data, text.len, &index, e);
+	/* from the first entry on there is a copy */
+	err = g->log.checkpoint.size == 0 ? keep_copy(g, e) : 0;
+	if (err == 0)
+		err = ledger_append(&g->log, g->key.seed, text.data, text.len, &index, e);
 	if (err == 0 && ret_index)
 		*ret_index = index;
-	return err < 0 ? err
-		       : fsio_replace(g->repo->fd, GATELEDGER_COPY, g->log.note.data,
-				      g->log.note.len, 0600, e);
+	return err < 0 ? err : keep_copy(g, e);
 }
 
 int gateledger_read(struct gateledger *g, uint64_t index, struct ledger_entry *ret_entry,

@@ -32,6 +32,10 @@ int gateledger_origin(const struct gate_config *c, char ret_name[NOTE_NAME_MAX])
 int gateledger_open(const struct gate_config *c, const struct repo *r,
 		    struct gateledger *ret_ledger, struct weir_err *e);
 
+/* Says that the copy is not there although the ledger has entries. Returns: refused with code
+ * "ledger". Borrows: r. */
+int gateledger_no_copy(const struct repo *r, struct weir_err *e);
+
 /* Appends an entry. Gives: its index (may be NULL). Returns: as ledger_append. Borrows: n. */
 int gateledger_add(struct gateledger *g, const struct ledger_entry *n, uint64_t *ret_index,
 		   struct weir_err *e);

@@ -42,9 +42,15 @@ static int expire_one(const struct repo *r, struct gateledger *g, const char *no
 				  .nonce = id,
 				  .reason = (char *)(uintptr_t)reason_code(REASON_EXPIRED),
 				  .why = (char *)(uintptr_t) "it waited for people for too long" };
+	cleanup_nonce struct nonce of = { 0 };
 	int err;
 
 	snprintf(id, sizeof(id), "%s", nonce);
+	/* it was promoted, and a crash left it behind */
+	if (nonce_load(nonce, &of, &none) == 0 && of.used) {
+		pending_drop(r, nonce);
+		return 0;
+	}
 	/* one that can't be read any more goes as well */
 	if (pending_open(r, nonce, &p, &none) == 0) {
 		digest_find(buf_str(&p.promotion), "run", &run);

@@ -40,4 +40,12 @@ rm -r other; mkdir other; chown weir: other; must_refuse ledger '' "$GATE" ledge
 for bad in 'ledger' 'ledger restore' 'ledger backup' 'ledger eat x' 'ledger restore /nowhere'; do status=0; "$GATE" $bad >/dev/null 2>err || status=$?; [ $status = 2 ]; done
 EOT
 
+t "without the repository's copy nothing says how far it went: only who says --newest goes on" <<'EOT'
+rm -rf backup; fresh; change one; "$GATE" ledger backup backup >/dev/null; change two; rm $R/weir/checkpoint
+must_refuse ledger 'checkpoint is gone' "$GATE" ledger check; must_refuse ledger 'checkpoint is gone' "$GATE" ledger backup backup; start_run; echo x >ws/x; end_run; must_refuse ledger 'checkpoint is gone' commit
+must_refuse ledger 'checkpoint is gone' "$GATE" ledger restore backup --newest; mv $LEDGER kept; must_refuse ledger 'checkpoint is gone' "$GATE" ledger restore backup; [ ! -e $LEDGER ]; mv kept $LEDGER
+must_refuse ledger 'checkpoint is gone' "$GATE" ledger check backup --newest; "$GATE" ledger check --newest | grep -q 'whole: 4'; commit >/dev/null; good
+rm -r $LEDGER $R/weir/checkpoint; "$GATE" ledger restore backup --newest | grep -q 'restored: 2'; "$GATE" ledger check | grep -q 'whole: 2'; "$GATE" verify main --repo $R --signers /etc/weir/allowed_signers >/dev/null 2>&1 && false; change three
+EOT
+
 done_testing

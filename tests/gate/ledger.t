@@ -91,7 +91,7 @@ breaks history '4 before'
 EOT
 
 t "attack: set back and grown again by other entries" <<'EOT'
-promoted; cp -a $L old; again; commit >/dev/null; GOOD=$(tip); rm -rf $L; cp -a old $L; mv trusted.git/weir/checkpoint keep
+promoted; cp -a $L old; again; commit >/dev/null; GOOD=$(tip); rm -rf $L; cp -a old $L; mv trusted.git/weir/checkpoint keep; "$GATE" ledger check --newest >/dev/null
 again; MSG='Weir-Run: x' must_refuse message '' commit; MSG='Weir-Run: x' must_refuse message '' commit; MSG='Weir-Run: x' must_refuse message '' commit
 breaks history 'not those it had before'; mv keep trusted.git/weir/checkpoint; chown weir: trusted.git/weir/checkpoint
 must_refuse ledger-rolled-back 'not those it had before' commit; rm -rf old

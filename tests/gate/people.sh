@@ -111,6 +111,7 @@ proposed() {
 }
 
 # shown [NONCE]: the digest of the proposal, as review tells it
+# shellcheck disable=SC2120 # tests name another
 shown() {
 	{ cat "$LAB/trusted.git/weir/pending/${1:-$NONCE}/promotion" 2>/dev/null || :; } | sha256sum | cut -c1-64
 }
@@ -118,7 +119,7 @@ shown() {
 approve() {
 	local who=$1
 	shift
-	"$GATE" approve --run "$LAB/run" -k "$LAB/keys/$who" --promotion "$(shown)" "$@"
+	"$GATE" approve --run "$LAB/run" -k "$LAB/keys/$who" --promotion "$(shown "$NONCE")" "$@"
 }
 
 review() {
@@ -127,7 +128,7 @@ review() {
 
 # statement [OPTION...]: what an approver would sign, in $LAB/s
 statement() {
-	"$GATE" approve --run "$LAB/run" --promotion "$(shown)" --print "$@" >"$LAB/s"
+	"$GATE" approve --run "$LAB/run" --promotion "$(shown "$NONCE")" --print "$@" >"$LAB/s"
 }
 
 # hand WHO [NAMESPACE]: signs $LAB/s by stock and hands both in

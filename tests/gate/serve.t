@@ -270,6 +270,8 @@ unchanged
 waiting; echo 'expire: 1h' >>/etc/weir/gate.yaml; touch -d '50 minutes ago' trusted.git/weir/pending/$N/promotion; "$GATE" pending | grep -q .
 touch -d '70 minutes ago' trusted.git/weir/pending/$N/promotion; status=0; "$GATE" commit --run run >out 2>err || status=$?; [ $status = 2 ]; grep -q 'no proposal' err
 sed -i 's/^expire: .*/expire: soon/' /etc/weir/gate.yaml; not "$GATE" pending 2>err; grep -q 'expire is a span' err
+waiting; approve ann >/dev/null; cp -a trusted.git/weir/pending/$N kept; commit >/dev/null; cp -a kept trusted.git/weir/pending/$N; touch -d '31 days ago' trusted.git/weir/pending/$N/promotion; "$GATE" pending >out; [ ! -e trusted.git/weir/pending/$N ]
+python3 "$TOP/tests/gate/tlog.py" log /var/lib/weir-gate/ledger /etc/weir/ledger.vkey >log; not grep -q '"reason":"expired"' log; rm -rf kept
 EOT
 
 t "what fails inside is told to the log, not to who asks" <<'EOT'
