@@ -101,3 +101,19 @@ const struct base_entry *base_find(const struct base *b, const char *path, size_
 		return NULL;
 	return bsearch(&key, b->entries, b->count, sizeof(*b->entries), by_path);
 }
+
+size_t base_find_from(const struct base *b, const char *path, size_t len)
+{
+	size_t low = 0, high = b->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct base_entry *entry = &b->entries[middle];
+
+		if (tree_path_compare(entry->path, entry->len, path, len) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}

@@ -29,6 +29,10 @@ void base_done(struct base *b);
 /* Finds a path. Returns: the entry, borrowed from b, or NULL. Borrows: path. */
 const struct base_entry *base_find(const struct base *b, const char *path, size_t len);
 
+/* Where a path is or would be: from there on come itself, then all below it. Returns: an index, the
+ * count past the end. Borrows: path. */
+size_t base_find_from(const struct base *b, const char *path, size_t len);
+
 struct change {
 	char *path; /* raw bytes below the root */
 	size_t len;

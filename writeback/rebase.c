@@ -73,24 +73,12 @@ static bool is_below(const struct base_entry *entry, const char *dir, size_t len
 /* Returns: where the entries below a directory begin. */
 static size_t find_below(const struct base *b, const char *dir, size_t len)
 {
-	cleanup_free char *first = NULL;
-	size_t low = 0, high = b->count;
-	int n = asprintf(&first, "%.*s/", (int)len, dir);
+	size_t at = base_find_from(b, dir, len);
 
-	if (n < 0) {
-		first = NULL;
-		return b->count;
-	}
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct base_entry *entry = &b->entries[middle];
-
-		if (tree_path_compare(entry->path, entry->len, first, (size_t)n) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return at < b->count && b->entries[at].len == len &&
+			       memcmp(b->entries[at].path, dir, len) == 0
+		       ? at + 1
+		       : at;
 }
 
 static int check_below(const struct base *began, const struct base *onto, const char *path,

@@ -4,6 +4,7 @@
  * a tree that other people check out. Content is judged in quarantine.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -143,12 +144,58 @@ static uint32_t mode_in(const struct manifest *m, const char *dir, const char *n
 	return m->rows[row].mode;
 }
 
-/* A directory with a .git, or one that looks like a bare repository. */
-static bool is_repository(const struct manifest *m, const char *dir)
+static int by_path(const void *a, const void *b)
 {
-	return (dir[0] && mode_in(m, dir, ".git") != 0) ||
-	       (S_ISDIR(mode_in(m, dir, "objects")) && S_ISDIR(mode_in(m, dir, "refs")) &&
-		mode_in(m, dir, "HEAD") != 0);
+	const struct change *x = a, *y = b;
+
+	return tree_path_compare(x->path, x->len, y->path, y->len);
+}
+
+/* Whether the run's own work takes it out of the branch. */
+static bool is_deleted(const struct promotion *p, const struct base_entry *entry)
+{
+	const struct change key = { .path = entry->path, .len = entry->len };
+	const struct change *c =
+		bsearch(&key, p->changes.items, p->changes.count, sizeof(key), by_path);
+
+	return c && c->new_mode == 0;
+}
+
+/* Whether the branch that the run did not see has NAME in a directory, as a file or as one with
+ * files below it, and keeps it. Its tree and the run's are one after the rebase. */
+static bool is_in_branch(const struct promotion *p, const char *dir, const char *name)
+{
+	char path[NAMES_PATH_MAX + 16];
+	int n = snprintf(path, sizeof(path), "%s%s%s", dir, dir[0] ? "/" : "", name);
+	size_t len = n < 0 ? sizeof(path) : (size_t)n;
+
+	if (!p->rebased || len >= sizeof(path))
+		return false;
+	for (size_t i = base_find_from(&p->base, path, len); i < p->base.count; i++) {
+		const struct base_entry *entry = &p->base.entries[i];
+
+		if (entry->len < len || memcmp(entry->path, path, len) != 0)
+			return false;
+		if ((entry->len == len || entry->path[len] == '/') && !is_deleted(p, entry))
+			return true;
+	}
+	return false;
+}
+
+static bool has(const struct promotion *p, const char *dir, const char *name, bool as_dir)
+{
+	uint32_t mode = mode_in(p->after, dir, name);
+
+	return (as_dir ? S_ISDIR(mode) : mode != 0) || is_in_branch(p, dir, name);
+}
+
+/* A directory with a .git, or one that looks like a bare repository, once the run's files and the
+ * branch's are together. */
+static bool is_repository(const struct promotion *p, const char *dir)
+{
+	return (dir[0] && has(p, dir, ".git", false)) ||
+	       (has(p, dir, "objects", true) && has(p, dir, "refs", true) &&
+		has(p, dir, "HEAD", false));
 }
 
 static size_t count_below(const struct manifest *m, const char *dir)
@@ -198,13 +245,13 @@ static int check_nested(struct promotion *p, const struct change *c)
 		return -ENOMEM;
 	for (char *slash = dir; (slash = strchr(slash, '/')); slash++) {
 		*slash = '\0';
-		if (is_repository(p->after, dir)) {
+		if (is_repository(p, dir)) {
 			err = add_nested(p, dir);
 			return err < 0 ? err : 1;
 		}
 		*slash = '/';
 	}
-	if (!is_repository(p->after, ""))
+	if (!is_repository(p, ""))
 		return 0;
 	err = add_nested(p, ".");
 	return err < 0 ? err : 1;

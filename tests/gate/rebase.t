@@ -68,6 +68,15 @@ t "a name beside the branch's new one: twins are found among what is there now" 
 fresh '' '  strict: true'; echo a >ws/readme; end_run; moved 'echo b >README'; must_refuse tree-unsafe readme rebase; [ "$(tip)" = $MOVED ]
 EOT
 
+t "a repository that comes to be where both sides meet, below the root or at it" <<'EOT'
+half() { fresh; (cd ws && eval "$1"); end_run; moved "$2"; must_refuse tree-unsafe "nested" rebase; [ "$(tip)" = $MOVED ]; }
+half 'mkdir -p sub/objects; echo a >sub/objects/a; echo b >sub/HEAD' 'mkdir -p sub/refs/heads; echo c >sub/refs/heads/c'
+half 'mkdir -p sub/refs/heads; echo a >sub/refs/heads/a' 'mkdir -p sub/objects/0a; echo b >sub/objects/0a/b; echo c >sub/HEAD'
+half 'mkdir -p objects refs; echo a >objects/a; echo b >refs/b' 'echo c >HEAD'
+fresh; moved 'mkdir -p sub/objects; echo a >sub/objects/a; echo b >sub/HEAD'; start_run; rm ws/sub/HEAD; echo c >ws/sub/c; end_run; moved 'mkdir -p sub/refs sub-/refs; echo d >sub/refs/d; echo e >sub-/refs/HEAD'
+rebase >/dev/null; [ "$(git -C $R ls-tree -r --name-only main sub | xargs)" = 'sub/c sub/objects/a sub/refs/d' ]; verify >/dev/null
+EOT
+
 t "under another policy it is run again; a branch that went elsewhere is no base" <<'EOT'
 fresh; echo new >ws/new.c; end_run; moved 'echo "# x" >>.weir/policy.yaml'; must_refuse rebase-policy '.weir has changed' rebase; [ "$(tip)" = $MOVED ]
 fresh; echo new >ws/new.c; end_run; other=$(git -C $R commit-tree -m other "main^{tree}"); git -C $R update-ref refs/heads/main $other; chown -R weir: $R
