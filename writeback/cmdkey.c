@@ -142,6 +142,18 @@ static bool was_begun(const struct keyhist *h, const char *role, const char *key
 	return begun;
 }
 
+static bool is_named(const struct keyhist *h, const char *role, const char *key)
+{
+	for (size_t i = 0; i < h->count; i++) {
+		const struct ledger_entry *n = &h->items[i].entry;
+
+		if (strcmp(n->role, role) == 0 && ((n->new_key && strcmp(n->new_key, key) == 0) ||
+						   (n->old_key && strcmp(n->old_key, key) == 0)))
+			return true;
+	}
+	return false;
+}
+
 static bool is_valid_now(const struct keyring *k, const char *role, const char *key)
 {
 	struct weir_err none = { 0 };
@@ -256,25 +268,57 @@ static bool is_public(const char *key)
 	return sshkey_parse_public(key, &blob) == 0;
 }
 
-static int change(struct keyring *k, struct args *a, struct weir_err *e)
+/* One that gate.yaml lists and no entry names is valid from the beginning: an entry that it begins
+ * now would end all that it signed before. */
+static int enrol(const struct gate_config *c, struct keyring *k, struct args *a, struct weir_err *e)
+{
+	bool begun = was_begun(&k->history, KEYHIST_HOST, a->key) ||
+		     (gate_texts_have(&c->hosts, a->key) &&
+		      !is_named(&k->history, KEYHIST_HOST, a->key));
+
+	if (!begun || !is_valid_now(k, KEYHIST_HOST, a->key))
+		return write_entry(k, a, KEYHIST_HOST, NULL, a->key, e);
+	printf("%s is enrolled already\n", a->key);
+	return 0;
+}
+
+/* Whether the gate ever had such a key: of gate.yaml, the signers file or an entry. Returns: 1, 0 or
+ * a negative errno with e. */
+static int is_known(const struct gate_config *c, const struct keyring *k, const char *role,
+		    const char *name, const struct buf *blob, struct weir_err *e)
+{
+	if (is_named(&k->history, role, name))
+		return 1;
+	return strcmp(role, KEYHIST_HOST) == 0 ? gate_texts_have(&c->hosts, name)
+					       : is_listed(c, blob, e);
+}
+
+static int change(const struct gate_config *c, struct keyring *k, struct args *a,
+		  struct weir_err *e)
 {
 	const char *role = is_host(a->key) ? KEYHIST_HOST : KEYHIST_GATE;
 	cleanup_buf struct buf blob = { 0 };
 	cleanup_buf struct buf name = { 0 };
+	int known;
 
 	if (a->action == ACTION_ENROL)
-		return was_begun(&k->history, role, a->key) && is_valid_now(k, role, a->key)
-			       ? 0
-			       : write_entry(k, a, role, NULL, a->key, e);
+		return enrol(c, k, a, e);
 	if (a->action == ACTION_REMOVE && !is_valid_now(k, role, a->key))
 		return 0;
 	if (a->since && strtoull(a->since, NULL, 10) > k->ledger.log.checkpoint.size)
 		return err_set(e, -EINVAL, "--since: the ledger has no entry %s yet", a->since);
-	if (strcmp(role, KEYHIST_HOST) == 0)
-		return write_entry(k, a, role, a->key, NULL, e);
 	/* as entries and judgements name it: without a comment */
-	if (sshkey_parse_public(a->key, &blob) < 0 || keyhist_name(&blob, &name) < 0)
+	if (strcmp(role, KEYHIST_HOST) == 0)
+		buf_addf(&name, "%s", a->key);
+	else if (sshkey_parse_public(a->key, &blob) < 0 || keyhist_name(&blob, &name) < 0)
 		return err_set(e, -EINVAL, "KEY is neither \"TYPE BASE64\" nor 64 hex digits");
+	known = is_known(c, k, role, buf_str(&name), &blob, e);
+	if (known < 0)
+		return known;
+	/* one that was removed stands in the ledger */
+	if (!known && a->action == ACTION_REVOKE)
+		return refuse(e, REASON_KEY, "neither the ledger nor %s knows this key",
+			      strcmp(role, KEYHIST_HOST) == 0 ? GATE_CONFIG : c->signers);
 	return write_entry(k, a, role, buf_str(&name), NULL, e);
 }
 
@@ -322,7 +366,7 @@ static int keep(const struct gate_config *c, void *arg, struct weir_err *e)
 	if (a->action == ACTION_LIST)
 		return list(&k, a, e);
 	if (a->action != ACTION_ROTATE)
-		return change(&k, a, e);
+		return change(c, &k, a, e);
 	err = rotate(c, &k, a, &name, e);
 	if (err < 0)
 		return e->text[0] ? err : err_errno(e, err, "rotating the key");

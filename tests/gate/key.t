@@ -81,6 +81,13 @@ sed -i "s/^hosts:/hosts:\n  - \"$host\"/" /etc/weir/gate.yaml; must_refuse state
 end_run key=$LAB/hostseed; commit >/dev/null; verify >/dev/null; clone; verify_clone $a >/dev/null; verify_clone $b >/dev/null; verify_clone >/dev/null
 EOT
 
+t "enrolling a host that gate.yaml lists voids nothing; keys that nobody knows can't be revoked" <<'EOT'
+fresh; host=$(sed -n '/^hosts:/,/^[^ ]/s/.*"\([0-9a-f]\{64\}\)".*/\1/p' /etc/weir/gate.yaml); start_run; change one; "$GATE" key enrol $host >out; grep -q 'enrolled already' out; [ "$("$GATE" key list | wc -l)" = 0 ]; verify >/dev/null; change two; verify >/dev/null
+other=$(printf '0%.0s' $(seq 63))1; ssh-keygen -q -t ed25519 -N '' -f stranger; must_refuse key 'gate.yaml knows this key' "$GATE" key revoke $other --since 0; must_refuse key 'knows this key' "$GATE" key revoke "$(cut -d' ' -f1,2 stranger.pub)" --since 0; [ "$("$GATE" key list | wc -l)" = 0 ]; rm stranger*
+"$GATE" key enrol $other; "$GATE" key remove $other; "$GATE" key revoke $other --since 1; "$GATE" key list | tail -n 1 | grep -q 'since 1'; "$GATE" key enrol $other; [ "$("$GATE" key list | wc -l)" = 4 ]; verify >/dev/null; verify main^ >/dev/null
+"$GATE" key revoke $host --since 0; fails 'ended with entry 0' verify
+EOT
+
 t "no date decides: a commit that says it is older than the key's end" <<'EOT'
 fresh; start_run; change one; since=$(entries | wc -l); key=$(ssh-keygen -y -f /etc/weir/keys/gate | cut -d' ' -f1,2)
 "$GATE" key revoke "$key a@b" --since 0; fails 'ended with entry 0' verify
