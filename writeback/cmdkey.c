@@ -6,7 +6,6 @@
 #include <argp.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <openssl/crypto.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,13 +20,14 @@
 #include "writeback/json.h"
 #include "writeback/keeper.h"
 #include "writeback/keyhist.h"
+#include "writeback/keyledger.h"
+#include "writeback/keynext.h"
 #include "writeback/keys.h"
 #include "writeback/proposal.h"
 #include "writeback/publish.h"
 #include "writeback/reason.h"
 #include "writeback/signers.h"
 
-#define NEW_SUFFIX ".new"
 #define LINE_MAX_BYTES ((size_t)SSHKEY_FILE_MAX)
 
 /* X(ID, name, whether it takes a key) */
@@ -58,6 +58,7 @@ enum {
 	OPTION_SINCE = 0x100,
 	OPTION_REASON,
 	OPTION_PUBLIC,
+	OPTION_LEDGER,
 };
 
 struct args {
@@ -67,6 +68,7 @@ struct args {
 	const char *reason;
 	const char *public_file;
 	bool json;
+	bool ledger;		/* rotate: its key */
 	struct buf public_line; /* of public_file */
 	int pipe;		/* to the parent */
 };
@@ -92,12 +94,18 @@ static void keyring_done(struct keyring *k)
 		close(k->lock);
 }
 
-static int keyring_open(const struct gate_config *c, struct keyring *k, struct weir_err *e)
+static int keyring_open(const struct gate_config *c, bool rotating, struct keyring *k,
+			struct weir_err *e)
 {
-	int err = proposal_open_repo(c, &k->repo, &k->lock, e);
+	int err = rotating ? repo_open(c->repository, true, &k->repo, e)
+			   : proposal_open_repo(c, &k->repo, &k->lock, e);
 
-	if (err == 0)
+	if (err == 0 && rotating) {
+		k->lock = publish_lock(&k->repo, e);
+		err = k->lock < 0 ? k->lock : gateledger_open_rotating(c, &k->repo, &k->ledger, e);
+	} else if (err == 0) {
 		err = gateledger_open(c, &k->repo, &k->ledger, e);
+	}
 	if (err == 0)
 		err = publish_recover(&k->repo, c, &k->ledger, e);
 	return err < 0 ? err : keyhist_load(&k->ledger.log, &k->history, e);
@@ -122,24 +130,6 @@ static int write_entry(struct keyring *k, const struct args *a, const char *role
 	if (k->history.count >= KEYHIST_MAX)
 		return refuse(e, REASON_LIMIT, "the ledger has %u changes of keys", KEYHIST_MAX);
 	return gateledger_add(&k->ledger, &n, NULL, e);
-}
-
-/* Whether the last that is said about a key is that it begins. */
-static bool was_begun(const struct keyhist *h, const char *role, const char *key)
-{
-	bool begun = false;
-
-	for (size_t i = 0; i < h->count; i++) {
-		const struct ledger_entry *n = &h->items[i].entry;
-
-		if (strcmp(n->role, role) != 0)
-			continue;
-		if (n->new_key && strcmp(n->new_key, key) == 0)
-			begun = true;
-		else if (n->old_key && strcmp(n->old_key, key) == 0)
-			begun = false;
-	}
-	return begun;
 }
 
 static bool is_named(const struct keyhist *h, const char *role, const char *key)
@@ -174,91 +164,40 @@ static int is_listed(const struct gate_config *c, const struct buf *blob, struct
 	return err == -ENOENT ? 0 : err < 0 ? err : 1;
 }
 
-/* The next key beside the one in use: made, or left by a crash. */
-static int next_key(const struct gate_config *c, struct buf *ret_blob, struct weir_err *e)
-{
-	cleanup_sshkey struct sshkey key = { 0 };
-	cleanup_free char *path = NULL;
-	cleanup_buf struct buf text = { 0 };
-	int err;
-
-	if (asprintf(&path, "%s" NEW_SUFFIX, c->key) < 0) {
-		path = NULL;
-		return err_errno(e, -ENOMEM, "the next key");
-	}
-	if (access(path, F_OK) < 0) {
-		err = digest_random(key.seed, sizeof(key.seed));
-		if (err == 0)
-			err = sshkey_format(key.seed, c->email, &text);
-		if (err == 0)
-			err = fsio_replace(AT_FDCWD, path, text.data, text.len, 0600, e);
-		else
-			err_errno(e, err, "the next key");
-		if (text.data)
-			OPENSSL_cleanse(text.data, text.cap);
-		if (err < 0)
-			return err;
-	}
-	err = keys_load(path, &key, e);
-	if (err == 0 && sshkey_blob(key.public_key, ret_blob) < 0)
-		err = err_errno(e, -ENOMEM, "%s", path);
-	return err;
-}
-
-static int take_next(const struct gate_config *c, struct weir_err *e)
-{
-	cleanup_free char *path = NULL;
-
-	if (c->agent)
-		return 0; /* root replaces the public key */
-	if (asprintf(&path, "%s" NEW_SUFFIX, c->key) < 0) {
-		path = NULL;
-		return err_errno(e, -ENOMEM, "the next key");
-	}
-	return rename(path, c->key) < 0 ? err_errno(e, -errno, "%s", path) : 0;
-}
-
-static int has_next(const struct gate_config *c)
-{
-	cleanup_free char *path = NULL;
-
-	if (c->agent || asprintf(&path, "%s" NEW_SUFFIX, c->key) < 0) {
-		path = NULL;
-		return 0;
-	}
-	return access(path, F_OK) == 0;
-}
-
 static int rotate(const struct gate_config *c, struct keyring *k, struct args *a, struct buf *name,
 		  struct weir_err *e)
 {
 	cleanup_buf struct buf old = { 0 };
 	cleanup_buf struct buf next = { 0 };
 	cleanup_buf struct buf old_name = { 0 };
+	cleanup_sshkey struct sshkey key = { 0 };
 	int err = keys_blob(c, &old, e), listed;
 
 	listed = err < 0 ? err : is_listed(c, &old, e);
 	if (listed < 0)
 		return listed;
 	/* after a crash only root's part is left */
-	if (!c->agent && !listed && !has_next(c))
+	if (!c->agent && !listed && !keynext_is_there(c->key))
 		return keyhist_name(&old, name);
 	if (c->agent)
 		err = sshkey_parse_public(buf_str(&a->public_line), &next) < 0
 			      ? err_set(e, -EINVAL, "%s is no SSH public key", a->public_file)
 			      : 0;
 	else
-		err = next_key(c, &next, e);
+		err = keynext_make(c->key, c->email, &key, e);
+	if (err == 0 && !c->agent)
+		err = sshkey_blob(key.public_key, &next);
 	if (err < 0)
 		return err;
 	if (keyhist_name(&old, &old_name) < 0 || keyhist_name(&next, name) < 0)
 		return err_errno(e, -ENOMEM, "the next key");
-	if (!was_begun(&k->history, KEYHIST_GATE, buf_str(name))) {
+	if (!keyhist_begun(&k->history, KEYHIST_GATE, buf_str(name))) {
 		if (strcmp(buf_str(name), buf_str(&old_name)) == 0)
 			return refuse(e, REASON_KEY, "it is the key that is used now");
 		err = write_entry(k, a, KEYHIST_GATE, buf_str(&old_name), buf_str(name), e);
 	}
-	return err < 0 ? err : take_next(c, e);
+	/* of an agent root replaces the public key */
+	return err < 0 || c->agent ? err : keynext_take(c->key, e);
 }
 
 static bool is_public(const char *key)
@@ -272,7 +211,7 @@ static bool is_public(const char *key)
  * now would end all that it signed before. */
 static int enrol(const struct gate_config *c, struct keyring *k, struct args *a, struct weir_err *e)
 {
-	bool begun = was_begun(&k->history, KEYHIST_HOST, a->key) ||
+	bool begun = keyhist_begun(&k->history, KEYHIST_HOST, a->key) ||
 		     (gate_texts_have(&c->hosts, a->key) &&
 		      !is_named(&k->history, KEYHIST_HOST, a->key));
 
@@ -359,7 +298,7 @@ static int keep(const struct gate_config *c, void *arg, struct weir_err *e)
 	__attribute__((__cleanup__(keyring_done))) struct keyring k = KEYRING_CLOSED;
 	cleanup_buf struct buf name = { 0 };
 	struct args *a = arg;
-	int err = keyring_open(c, &k, e);
+	int err = keyring_open(c, a->ledger, &k, e);
 
 	if (err < 0)
 		return err;
@@ -367,7 +306,8 @@ static int keep(const struct gate_config *c, void *arg, struct weir_err *e)
 		return list(&k, a, e);
 	if (a->action != ACTION_ROTATE)
 		return change(c, &k, a, e);
-	err = rotate(c, &k, a, &name, e);
+	err = a->ledger ? keyledger_rotate(c, &k.ledger, &k.history, a->reason, &name, e)
+			: rotate(c, &k, a, &name, e);
 	if (err < 0)
 		return e->text[0] ? err : err_errno(e, err, "rotating the key");
 	err = fsio_write_all(a->pipe, name.data, name.len);
@@ -467,7 +407,7 @@ static int run(struct gate_config *c, struct args *a, struct weir_err *e)
 	/* a host that goes is believed no more at once; one that comes, when the ledger says so */
 	if (a->action == ACTION_REMOVE && set_host(c, a->key, false, e) < 0)
 		return gate_fail(e);
-	if (a->action == ACTION_ROTATE && c->agent && !a->public_file) {
+	if (a->action == ACTION_ROTATE && c->agent && !a->public_file && !a->ledger) {
 		e->exit_code = GATE_EXIT_USAGE;
 		err_set(e, -EINVAL, "--public FILE is missing: the agent's next key");
 		return gate_fail(e);
@@ -481,6 +421,14 @@ static int run(struct gate_config *c, struct args *a, struct weir_err *e)
 		status = keeper_ask(c, keep, a, &a->pipe, LINE_MAX_BYTES, &name);
 	if (status != 0)
 		return status;
+	if (a->ledger) {
+		if (keyledger_publish(buf_str(&name), e) < 0)
+			return gate_fail(e);
+		printf("the ledger signs with %s; whoever verifies needs the "
+		       "new " GATE_LEDGER_PUBLIC "\n",
+		       buf_str(&name) + strcspn(buf_str(&name), " ") + 1);
+		return 0;
+	}
 	if ((a->action == ACTION_ROTATE && publish_key(c, buf_str(&name), e) < 0) ||
 	    (a->action == ACTION_ENROL && set_host(c, a->key, true, e) < 0))
 		return gate_fail(e);
@@ -500,6 +448,8 @@ static void check(const struct argp_state *state, const struct args *a)
 		usage_error(state, "KEY of a host is 64 hex digits");
 	if (a->key && a->action == ACTION_REVOKE && !is_host(a->key) && !is_public(a->key))
 		usage_error(state, "KEY is neither \"TYPE BASE64\" nor 64 hex digits of a host");
+	if (a->ledger && (a->action != ACTION_ROTATE || a->public_file))
+		usage_error(state, "--ledger goes with rotate alone");
 	if ((a->action == ACTION_REVOKE) != (a->since != NULL))
 		usage_error(state, a->since
 					   ? "--since goes with revoke"
@@ -525,6 +475,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPTION_PUBLIC:
 		a->public_file = arg;
+		return 0;
+	case OPTION_LEDGER:
+		a->ledger = true;
 		return 0;
 	case ARGP_KEY_ARG:
 		if (a->action != ACTION_COUNT)
@@ -552,13 +505,14 @@ int command_key(int argc, char **argv)
 		{ "reason", OPTION_REASON, "TEXT", 0, "for the ledger", 0 },
 		{ "public", OPTION_PUBLIC, "FILE", 0, "public key that the agent signs with next",
 		  0 },
+		{ "ledger", OPTION_LEDGER, NULL, 0, "rotate: the ledger's key, not the gate's", 0 },
 		{ "json", 'j', NULL, 0, "print JSON (schema weir.keylist/1)", 0 },
 		{ 0 },
 	};
 	static const struct argp argp = {
 		options,
 		parse,
-		"list\nrotate\nenrol HOST-KEY\nremove HOST-KEY\nrevoke KEY",
+		"list\nrotate [--ledger]\nenrol HOST-KEY\nremove HOST-KEY\nrevoke KEY",
 		"Begin and end keys. Each change is an entry of the ledger; what was signed counts "
 		"when its key was valid at its own entry, whatever a date says.\vExit status: 0 "
 		"done, 122 refused, 2 usage, 125 own failure.",

@@ -2,6 +2,7 @@
 #include "writeback/gateledger.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 
 #include "user/base/cleanup.h"
@@ -48,19 +49,41 @@ static int keep_copy(struct gateledger *g, struct weir_err *e)
 			    e);
 }
 
-int gateledger_open(const struct gate_config *c, const struct repo *r,
-		    struct gateledger *ret_ledger, struct weir_err *e)
+int gateledger_key(const struct gate_config *c, bool rotating, struct sshkey *ret_seed,
+		   struct note_key *ret_key, struct weir_err *e)
 {
-	struct gateledger *g = ret_ledger;
+	cleanup_buf struct buf text = { 0 };
+	struct weir_err none = { 0 };
+	struct note_key told = { 0 };
 	char name[NOTE_NAME_MAX];
+	int err = keys_load(c->ledger_key, ret_seed, e);
+
+	*ret_key = (struct note_key){ 0 };
+	if (err == 0 && (gateledger_origin(c, name) < 0 ||
+			 note_key_set(ret_key, name, ret_seed->public_key) < 0))
+		err = err_set(e, -EINVAL, "the ledger's name can't be made");
+	if (err < 0 || fsio_read_file(AT_FDCWD, GATE_LEDGER_PUBLIC, NOTE_MAX, &text, &none) < 0)
+		return err;
+	if (note_key_parse(buf_str(&text), &told) < 0)
+		return err_set(e, -EINVAL, "%s is no public key of a ledger", GATE_LEDGER_PUBLIC);
+	if (memcmp(told.public_key, ret_key->public_key, ED25519_PUBLIC) == 0)
+		*ret_key = told;
+	else if (!rotating)
+		return refuse(e, REASON_KEY,
+			      "%s has another key than the one that signs: end the rotation with "
+			      "`weir-gate key rotate --ledger`",
+			      GATE_LEDGER_PUBLIC);
+	return 0;
+}
+
+static int open_as(const struct gate_config *c, const struct repo *r, bool rotating,
+		   struct gateledger *g, struct weir_err *e)
+{
 	struct note_key key;
 	int err;
 
 	*g = (struct gateledger){ .log.dir = -1, .repo = r };
-	err = keys_load(c->ledger_key, &g->key, e);
-	if (err == 0 &&
-	    (gateledger_origin(c, name) < 0 || note_key_set(&key, name, g->key.public_key) < 0))
-		err = err_set(e, -EINVAL, "the ledger's name can't be made");
+	err = gateledger_key(c, rotating, &g->key, &key, e);
 	if (err == 0)
 		err = ledger_open(c->ledger, &key, &g->log, e);
 	if (err == 0)
@@ -68,6 +91,29 @@ int gateledger_open(const struct gate_config *c, const struct repo *r,
 	if (err < 0)
 		gateledger_close(g);
 	return err;
+}
+
+int gateledger_open(const struct gate_config *c, const struct repo *r,
+		    struct gateledger *ret_ledger, struct weir_err *e)
+{
+	return open_as(c, r, false, ret_ledger, e);
+}
+
+int gateledger_open_rotating(const struct gate_config *c, const struct repo *r,
+			     struct gateledger *ret_ledger, struct weir_err *e)
+{
+	return open_as(c, r, true, ret_ledger, e);
+}
+
+int gateledger_hand_over(struct gateledger *g, const unsigned char seed[ED25519_SEED],
+			 const unsigned char public_key[ED25519_PUBLIC], struct weir_err *e)
+{
+	struct note_key next = { 0 };
+	int err = note_key_set(&next, g->log.key.name, public_key);
+
+	if (err == 0)
+		err = ledger_cosign(&g->log, &next, seed, e);
+	return err < 0 ? err_errno(e, err, "handing the ledger over") : keep_copy(g, e);
 }
 
 int gateledger_add(struct gateledger *g, const struct ledger_entry *n, uint64_t *ret_index,

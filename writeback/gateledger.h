@@ -27,10 +27,25 @@ void gateledger_close(struct gateledger *g);
 /* The name under which a gate's ledger signs. Returns: 0 or -EINVAL. Borrows: c. */
 int gateledger_origin(const struct gate_config *c, char ret_name[NOTE_NAME_MAX]);
 
+/* Loads the key that signs, and those before it. rotating: a rotation may have been left half done,
+ * with another key in GATE_LEDGER_PUBLIC than the one that signs. Returns: 0; refused with code "key";
+ * or a negative errno. Gives: ret_seed (wipe it), ret_key. Borrows: c. */
+int gateledger_key(const struct gate_config *c, bool rotating, struct sshkey *ret_seed,
+		   struct note_key *ret_key, struct weir_err *e);
+
 /* Opens and checks it, for appending. Returns: 0; refused with code "key", "ledger" or
  * "ledger-rolled-back"; or a negative errno. Borrows: c, r, until it is closed. */
 int gateledger_open(const struct gate_config *c, const struct repo *r,
 		    struct gateledger *ret_ledger, struct weir_err *e);
+
+/* The same for who rotates its key. Returns: as gateledger_open. Borrows: c, r. Gives: ret_ledger. */
+int gateledger_open_rotating(const struct gate_config *c, const struct repo *r,
+			     struct gateledger *ret_ledger, struct weir_err *e);
+
+/* Lets another key sign the last checkpoint as well, which is the hand-over. Returns: 0 or a negative
+ * errno with e. Borrows: seed. */
+int gateledger_hand_over(struct gateledger *g, const unsigned char seed[ED25519_SEED],
+			 const unsigned char public_key[ED25519_PUBLIC], struct weir_err *e);
 
 /* Says that the copy is not there although the ledger has entries. Returns: refused with code
  * "ledger". Borrows: r. */

@@ -51,14 +51,10 @@ static int make_key(const struct gate_config *c, struct init_files *made, struct
 static int create(const struct gate_config *c, void *arg, struct weir_err *e)
 {
 	cleanup_sshkey struct sshkey key = { 0 };
-	char name[NOTE_NAME_MAX];
 	struct note_key k;
-	int err = keys_load(c->ledger_key, &key, e);
+	int err = gateledger_key(c, false, &key, &k, e);
 
 	(void)arg;
-	if (err == 0 &&
-	    (gateledger_origin(c, name) < 0 || note_key_set(&k, name, key.public_key) < 0))
-		err = err_set(e, -EINVAL, "the ledger's name can't be made");
 	return err < 0 ? err : ledger_create(c->ledger, &k, key.seed, e);
 }
 

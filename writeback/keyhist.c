@@ -261,3 +261,20 @@ int keyhist_name(const struct buf *blob, struct buf *ret_key)
 	buf_addf(ret_key, "%.*s ", (int)type.left, (const char *)type.at);
 	return base64_write(blob->data, blob->len, 0, ret_key);
 }
+
+bool keyhist_begun(const struct keyhist *h, const char *role, const char *key)
+{
+	bool begun = false;
+
+	for (size_t i = 0; i < h->count; i++) {
+		const struct ledger_entry *n = &h->items[i].entry;
+
+		if (strcmp(n->role, role) != 0)
+			continue;
+		if (n->new_key && strcmp(n->new_key, key) == 0)
+			begun = true;
+		else if (n->old_key && strcmp(n->old_key, key) == 0)
+			begun = false;
+	}
+	return begun;
+}

@@ -11,7 +11,9 @@
  * A key that no entry takes on is valid from the beginning: gate.yaml and the signers file list it.
  * What was signed for the entry with index N counts when the key was valid at N.
  *
- * Keys: "TYPE BASE64" of the gate, 64 hex digits of a host.
+ * Keys: "TYPE BASE64" of the gate, 64 hex digits of a host, NAME+ID+BASE64 (writeback/note.h) of the
+ * ledger itself. That one can't be judged by what it has signed: its entry tells when it was, and the
+ * file with the public key says until which size the one before it counts.
  *
  * So that a clone can judge: file `keys` of each record (writeback/record.h), where there are such
  * entries, canonical JSON {"keys":[{"entry":TEXT,"proof":TEXT}, ...],"schema":"weir.keys/1"}: all
@@ -34,6 +36,7 @@
 
 #define KEYHIST_GATE "gate"
 #define KEYHIST_HOST "host"
+#define KEYHIST_LEDGER "ledger"
 
 struct keyhist_item {
 	uint64_t index;
@@ -75,6 +78,9 @@ int keyhist_parse(const struct note_key *k, const char *text, size_t len,
  * Borrows: all. */
 int keyhist_judge(const struct keyhist *h, const char *role, const char *key, uint64_t index,
 		  struct weir_err *e);
+
+/* Whether the last that is said about a key is that it begins. Returns: truth. Borrows: all. */
+bool keyhist_begun(const struct keyhist *h, const char *role, const char *key);
 
 /* Appends "TYPE BASE64" of a public blob. Returns: 0, -EBADMSG, -ENOMEM. Borrows: blob. */
 int keyhist_name(const struct buf *blob, struct buf *ret_key);

@@ -177,6 +177,20 @@ int ledger_append(struct ledger *l, const unsigned char seed[ED25519_SEED], cons
 	return 0;
 }
 
+int ledger_cosign(struct ledger *l, const struct note_key *k,
+		  const unsigned char seed[ED25519_SEED], struct weir_err *e)
+{
+	struct tlog_checkpoint same;
+	int err;
+
+	if (tlog_checkpoint_open(k, buf_str(&l->note), l->note.len, &same, NULL) == 0)
+		return 0;
+	err = note_cosign(k, seed, &l->note);
+	if (err < 0)
+		return err_errno(e, err, "signing the ledger's checkpoint");
+	return fsio_replace(l->dir, LEDGER_CHECKPOINT, l->note.data, l->note.len, 0644, e);
+}
+
 int ledger_read(struct ledger *l, uint64_t index, struct buf *ret_entry, struct weir_err *e)
 {
 	struct ledger_view now = { l, l->checkpoint.size };

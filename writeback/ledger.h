@@ -60,6 +60,11 @@ int ledger_check_follows(struct ledger *l, const char *note, size_t len, struct 
 /* The same for a size and root that are known otherwise. Returns: as above. Borrows: all. */
 int ledger_check_prefix(struct ledger *l, const struct tlog_checkpoint *old, struct weir_err *e);
 
+/* Adds a signature of one more key to the last checkpoint, unless it has one. Returns: 0 or a negative
+ * errno with e. Borrows: k, seed. */
+int ledger_cosign(struct ledger *l, const struct note_key *k,
+		  const unsigned char seed[ED25519_SEED], struct weir_err *e);
+
 /* Appends an entry. Gives: its index. Returns: 0, refused with code "ledger", or a negative
  * errno; then the log on disk is the old one. Borrows: all. */
 int ledger_append(struct ledger *l, const unsigned char seed[ED25519_SEED], const void *entry,

@@ -52,12 +52,8 @@ static int open_objects(struct receive *r, struct weir_err *e)
 static int open_ledger(struct receive *r, struct weir_err *e)
 {
 	cleanup_sshkey struct sshkey key = { 0 };
-	char name[NOTE_NAME_MAX];
-	int err = keys_load(r->config->ledger_key, &key, e);
+	int err = gateledger_key(r->config, false, &key, &r->key, e);
 
-	if (err == 0 && (gateledger_origin(r->config, name) < 0 ||
-			 note_key_set(&r->key, name, key.public_key) < 0))
-		err = err_set(e, -EINVAL, "the ledger's name can't be made");
 	if (err == 0)
 		err = ledger_open(r->config->ledger, &r->key, &r->ledger, e);
 	return err < 0 ? err : keyhist_load(&r->ledger, &r->keys, e);

@@ -72,12 +72,32 @@ int tlog_checkpoint_sign(const struct tlog_checkpoint *c, const struct note_key 
 	return text.failed ? -ENOMEM : note_sign(k, seed, text.data, text.len, ret_note);
 }
 
+/* By the key of now, or one before it. until: entries that it may have signed for. */
+static int open_note(const struct note_key *k, const char *note, size_t len, size_t *ret_len,
+		     uint64_t *ret_until, struct weir_err *e)
+{
+	int err = note_open(k, note, len, ret_len, e);
+
+	*ret_until = MERKLE_SIZE_MAX;
+	for (unsigned int i = 0; err == -ENOKEY && i < k->old_count; i++) {
+		struct note_key old;
+
+		note_key_before(k, i, &old);
+		*ret_until = k->old[i].until;
+		err = note_open(&old, note, len, ret_len, e);
+		if (err == 0 && e)
+			*e = (struct weir_err){ 0 };
+	}
+	return err == -ENOKEY ? -EBADMSG : err;
+}
+
 int tlog_checkpoint_open(const struct note_key *k, const char *note, size_t len,
 			 struct tlog_checkpoint *ret_checkpoint, struct weir_err *e)
 {
 	const char *at = note, *end;
+	uint64_t until;
 	size_t text_len;
-	int err = note_open(k, note, len, &text_len, e);
+	int err = open_note(k, note, len, &text_len, &until, e);
 
 	if (err < 0)
 		return err;
@@ -88,6 +108,12 @@ int tlog_checkpoint_open(const struct note_key *k, const char *note, size_t len,
 	    ret_checkpoint->size > MERKLE_SIZE_MAX ||
 	    take_hash(&at, end, &ret_checkpoint->root) < 0)
 		return err_set(e, -EBADMSG, "the checkpoint's size or root can't be read");
+	if (ret_checkpoint->size > until)
+		return err_set(
+			e, -EBADMSG,
+			"the checkpoint of %llu entries is signed with a key that was in use "
+			"until %llu",
+			(unsigned long long)ret_checkpoint->size, (unsigned long long)until);
 	for (; at < end; at = (const char *)memchr(at, '\n', (size_t)(end - at)) + 1)
 		if (*at == '\n')
 			return err_set(e, -EBADMSG, "the checkpoint has an empty line");

@@ -88,6 +88,28 @@ other=$(printf '0%.0s' $(seq 63))1; ssh-keygen -q -t ed25519 -N '' -f stranger; 
 "$GATE" key revoke $host --since 0; fails 'ended with entry 0' verify
 EOT
 
+t "the ledger's own key: both sign the hand-over, the old one counts for what it signed until then, and no more" <<'EOT'
+fresh; start_run; change one; one=$(tip); V=/etc/weir/ledger.vkey; cp $V old.vkey; cp -a /etc/weir/keys/ledger kept; clone; cp vkey vkey.old;
+"$GATE" key rotate --ledger --reason 'a new year' >out; grep -q 'the ledger signs with .*+' out; [ "$(wc -l <$V)" = 2 ]; [ "$(sed -n 's/^until \([0-9]*\) .*/\1/p' $V)" = 3 ]; cmp <(sed -n 's/^until 3 //p' $V) old.vkey; not cmp -s kept /etc/weir/keys/ledger
+[ "$(stat -c '%a %U' /etc/weir/keys/ledger)" = '600 weir' ]; [ "$(grep -c '^— ' $LEDGER/checkpoint)" = 2 ]; cmp $LEDGER/checkpoint $R/weir/checkpoint; "$GATE" key list | grep -q "ledger  until here $(cat old.vkey).*from here $(head -n 1 $V)  a new year"; entries >/dev/null
+change two; two=$(tip); for id in $one $two; do verify $id >/dev/null; done; "$GATE" audit $R --signers $SIGNERS >/dev/null; entries >/dev/null; "$GATE" ledger check | grep -q whole; [ "$(grep -c '^— ' $LEDGER/checkpoint)" = 1 ]
+clone; for id in $one $two; do verify_clone $id >/dev/null; done; cp vkey.old vkey; fails 'not signed by' verify_clone $one; must_refuse verify 'not signed by' verify_clone $two; grep -v until $V >vkey; must_refuse verify 'not signed by' verify_clone $one; must_refuse verify '' verify_clone $two^
+cp $V good.vkey; cp kept /etc/weir/keys/ledger; chown weir: /etc/weir/keys/ledger; cp old.vkey $V; start_run; echo x >ws/x; end_run; must_refuse ledger 'not signed by' commit; must_refuse ledger 'not signed by' "$GATE" ledger check; cp good.vkey $V
+EOT
+
+t "a stolen old key of the ledger signs nothing any more" <<'EOT'
+fresh; cp -a /etc/weir/keys/ledger kept; cp /etc/weir/ledger.vkey old.vkey; "$GATE" key rotate --ledger >/dev/null; cp /etc/weir/ledger.vkey new.vkey; cp -a $LEDGER hers; cp $R/weir/checkpoint copy
+cp -a kept /etc/weir/keys/ledger; cp old.vkey /etc/weir/ledger.vkey; change evil; cp new.vkey /etc/weir/ledger.vkey; must_refuse ledger 'was in use until' verify; clone; must_refuse verify 'was in use until' verify_clone; not entries 2>err; grep -q 'out of use' err; rm -rf hers copy
+EOT
+
+t "a rotation of the ledger's key that was cut off is ended by the same command; until then nothing is written" <<'EOT'
+fresh; change one; cp -a /etc/weir/keys/ledger kept; cp /etc/weir/ledger.vkey old.vkey; "$GATE" key rotate --ledger >/dev/null; cp /etc/weir/ledger.vkey good; cp old.vkey /etc/weir/ledger.vkey; start_run; echo x >ws/x; end_run
+must_refuse key 'end the rotation with' commit; "$GATE" key rotate --ledger >/dev/null; cmp good /etc/weir/ledger.vkey; "$GATE" key list >out; [ "$(wc -l <out)" = 1 ]; commit >/dev/null; verify >/dev/null; verify main^ >/dev/null
+cp -a /etc/weir/keys/ledger kept; "$GATE" key rotate --ledger >/dev/null; cp -a /etc/weir/keys/ledger /etc/weir/keys/ledger.new; cp -a kept /etc/weir/keys/ledger; cp good /etc/weir/ledger.vkey; "$GATE" key rotate --ledger >/dev/null
+"$GATE" key list >out; [ "$(wc -l <out)" = 2 ]; [ ! -e /etc/weir/keys/ledger.new ]; [ "$(wc -l </etc/weir/ledger.vkey)" = 3 ]; change two; for id in main main^ main^^; do verify $id >/dev/null; done; entries >/dev/null
+for bad in 'key list --ledger' 'key rotate --ledger --public x' 'key rotate --ledger x'; do status=0; "$GATE" $bad >/dev/null 2>err || status=$?; [ $status = 2 ]; done
+EOT
+
 t "no date decides: a commit that says it is older than the key's end" <<'EOT'
 fresh; start_run; change one; since=$(entries | wc -l); key=$(ssh-keygen -y -f /etc/weir/keys/gate | cut -d' ' -f1,2)
 "$GATE" key revoke "$key a@b" --since 0; fails 'ended with entry 0' verify

@@ -168,7 +168,7 @@ EOT
 
 t "the ledger's key: missing, readable by others, another's, or the gate's own: nothing is promoted" <<'EOT'
 K=/etc/weir/keys/ledger; promoted; again; cp -a $K k; chmod 644 $K; must_refuse key 'mode 0644' commit; chmod 600 $K; rm $K; must_refuse key 'No such' commit
-ssh-keygen -q -t ed25519 -N '' -f $K; chown weir: $K; must_refuse ledger 'not signed by' commit; cp -a k $K; unchanged
+ssh-keygen -q -t ed25519 -N '' -f $K; chown weir: $K; must_refuse key 'another key than the one that signs' commit; must_refuse ledger 'not signed by' "$GATE" key rotate --ledger; cp -a k $K; unchanged
 sed -i 's,^ledger_key: .*,ledger_key: "/etc/weir/keys/gate",' /etc/weir/gate.yaml; s=0; commit 2>err || s=$?; [ $s = 125 ]; grep -q 'another key than key' err; rm k
 EOT
 

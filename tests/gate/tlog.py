@@ -98,16 +98,33 @@ def b64(text):
 
 
 def read_vkey(path):
+    """The log's keys, with the number of entries that each may have signed for."""
+    keys = []
     with open(path) as f:
-        name, key_id, key = f.read().strip().split("+", 2)
-    raw = b64(key)
-    need(raw[0] == 1 and len(raw) == 33, "no Ed25519 key")
-    want = hashlib.sha256(name.encode() + b"\n" + raw).digest()[:4]
-    need(want.hex() == key_id, "key id")
-    return name, want, raw[1:]
+        for line in f.read().strip().split("\n"):
+            until, line = (line.split(" ")[1:] if keys else (sys.maxsize, line))
+            name, key_id, key = line.split("+", 2)
+            raw = b64(key)
+            need(raw[0] == 1 and len(raw) == 33, "no Ed25519 key")
+            want = hashlib.sha256(name.encode() + b"\n" + raw).digest()[:4]
+            need(want.hex() == key_id, "key id")
+            keys.append((name, want, raw[1:], int(until)))
+    return keys
 
 
-def open_checkpoint(note, vkey):
+def open_checkpoint(note, keys):
+    for name, key_id, public, until in keys:
+        try:
+            size, root = open_by((name, key_id, public), note)
+        except Bad as e:
+            if str(e) != "not signed by the log" or (name, key_id, public, until) == keys[-1]:
+                raise
+            continue
+        need(size <= until, "signed by a key that was out of use")
+        return size, root
+
+
+def open_by(vkey, note):
     name, key_id, public = vkey
     text, signatures = note.decode().rsplit("\n\n", 1)
     text += "\n"

@@ -89,7 +89,7 @@ static void published_note(void **state)
 	for (size_t i = 0; i < sizeof(copy) - 1; i++) {
 		memcpy(copy, neumann_note, sizeof(copy));
 		copy[i] ^= 1;
-		assert_int_equal(open_note(&k, copy, sizeof(copy) - 1), -EBADMSG);
+		assert_true(open_note(&k, copy, sizeof(copy) - 1) < 0);
 	}
 	for (size_t i = 0; i < sizeof(copy) - 1; i++)
 		assert_int_equal(open_note(&k, neumann_note, i), -EBADMSG);
@@ -106,7 +106,7 @@ static void notes_of_several_keys(void **state)
 	assert_int_equal(note_sign(&k, seed, "a\n\nb\n", 5, &note), 0);
 	assert_int_equal(note_sign(&other, seed, "a\n\nb\n", 5, &second), 0);
 	assert_int_equal(open_note(&k, note.data, note.len), 0);
-	assert_int_equal(open_note(&other, note.data, note.len), -EBADMSG);
+	assert_int_equal(open_note(&other, note.data, note.len), -ENOKEY);
 	line = strstr(second.data, "\n\n\xe2") + 2;
 	buf_addf(&note, "%s", line);
 	assert_int_equal(open_note(&k, note.data, note.len), 0);
@@ -122,6 +122,51 @@ static void notes_of_several_keys(void **state)
 	assert_int_equal(note_key_set(&k, "with space", k.public_key), -EINVAL);
 	assert_int_equal(note_key_set(&k, "a+b", k.public_key), -EINVAL);
 	assert_int_equal(note_key_set(&k, "", k.public_key), -EINVAL);
+}
+
+static void keys_before(void **state)
+{
+	static const char *const bad[] = {
+		"until 5 ",
+		"until 5 x",
+		"until x example.com/log+",
+		"until -1 example.com/log+",
+		"until 99999999999999999999 example.com/log+",
+		"since 5 example.com/log+",
+	};
+	struct note_key k = our_key("example.com/log"), old = k, again;
+	unsigned char next_seed[ED25519_SEED] = { 7 }, next[ED25519_PUBLIC];
+	struct tlog_checkpoint five = { .size = 5 }, six = { .size = 6 }, got;
+	cleanup_buf struct buf text = { 0 };
+	cleanup_buf struct buf note = { 0 };
+	cleanup_buf struct buf late = { 0 };
+	struct weir_err e = { 0 };
+
+	(void)state;
+	assert_int_equal(digest_public(next_seed, next), 0);
+	assert_int_equal(note_key_change(&k, next, 5), 0);
+	assert_int_equal(note_key_format(&k, &text), 0);
+	assert_int_equal(note_key_parse(text.data, &again), 0);
+	assert_int_equal(again.old_count, 1);
+	assert_memory_equal(again.old[0].public_key, old.public_key, ED25519_PUBLIC);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		cleanup_buf struct buf wrong = { 0 };
+
+		buf_addf(&wrong, "%.*s%s", (int)strcspn(text.data, "\n") + 1, text.data, bad[i]);
+		assert_int_equal(note_key_parse(wrong.data, &again), -EBADMSG);
+	}
+	/* what the old one signed counts up to five entries, and beside the new one's */
+	assert_int_equal(tlog_checkpoint_sign(&five, &old, seed, &note), 0);
+	assert_int_equal(tlog_checkpoint_open(&k, note.data, note.len, &got, &e), 0);
+	assert_int_equal(tlog_checkpoint_sign(&six, &old, seed, &late), 0);
+	assert_int_equal(tlog_checkpoint_open(&k, late.data, late.len, &got, &e), -EBADMSG);
+	assert_int_equal(note_cosign(&k, next_seed, &note), 0);
+	assert_int_equal(note_cosign(&k, next_seed, &late), 0);
+	assert_int_equal(tlog_checkpoint_open(&k, late.data, late.len, &got, &e), 0);
+	assert_int_equal(tlog_checkpoint_open(&old, note.data, note.len, &got, &e), 0);
+	for (unsigned int i = 1; i < NOTE_OLD_MAX; i++)
+		assert_int_equal(note_key_change(&k, next, 5), 0);
+	assert_int_equal(note_key_change(&k, next, 5), -E2BIG);
 }
 
 static int open_text(const char *text)
@@ -260,6 +305,7 @@ int main(void)
 		cmocka_unit_test(published_keys),
 		cmocka_unit_test(published_note),
 		cmocka_unit_test(notes_of_several_keys),
+		cmocka_unit_test(keys_before),
 		cmocka_unit_test(checkpoints),
 		cmocka_unit_test(paths),
 		cmocka_unit_test(bundles),
