@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -42,6 +43,7 @@ struct server {
 	int listener;
 	int signals;
 	sigset_t before; /* signal mask of children */
+	struct serve_seats *seats;
 	struct {
 		pid_t pid; /* 0: free */
 		uid_t uid;
@@ -140,14 +142,23 @@ static int catch_signals(struct server *s, struct weir_err *e)
 	return s->signals < 0 ? err_errno(e, -errno, "signals") : 0;
 }
 
+static int make_seats(struct server *s, struct weir_err *e)
+{
+	s->seats = mmap(NULL, sizeof(*s->seats), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+			-1, 0);
+	return s->seats == MAP_FAILED ? err_errno(e, -errno, "starting the service") : 0;
+}
+
 static void reap(struct server *s)
 {
 	pid_t pid;
 
 	while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
 		for (unsigned int i = 0; i < SERVE_CONNECTIONS; i++)
-			if (s->children[i].pid == pid)
+			if (s->children[i].pid == pid) {
 				s->children[i].pid = 0;
+				__atomic_store_n(&s->seats->principals[i], 0, __ATOMIC_SEQ_CST);
+			}
 }
 
 /* Returns: a free place, or -1 when all are taken, or too many of them by this user. */
@@ -176,13 +187,13 @@ static void say_busy(int client)
 		serve_frame_write(client, answer.data, answer.len, 0);
 }
 
-static void broker_main(const struct server *s, int client, uid_t uid)
+static void broker_main(const struct server *s, int client, uid_t uid, unsigned int place)
 {
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || sigprocmask(SIG_SETMASK, &s->before, NULL) < 0)
 		_exit(GATE_EXIT_FAILED);
 	close(s->listener);
 	close(s->signals);
-	_exit(serve_broker(&s->config, client, uid));
+	_exit(serve_broker(&s->config, client, uid, s->seats, place));
 }
 
 static void take_one(struct server *s)
@@ -203,7 +214,7 @@ static void take_one(struct server *s)
 	fflush(NULL);
 	pid = fork();
 	if (pid == 0)
-		broker_main(s, client, peer.uid);
+		broker_main(s, client, peer.uid, (unsigned int)place);
 	if (pid < 0) {
 		say_busy(client);
 		return;
@@ -248,6 +259,8 @@ static int serve(const struct args *a)
 	if (gate_need_root() != 0)
 		return GATE_EXIT_USAGE;
 	err = config_load(&s.config, &e);
+	if (err == 0)
+		err = make_seats(&s, &e);
 	if (err == 0)
 		err = catch_signals(&s, &e);
 	if (err == 0)

@@ -21,9 +21,14 @@
  *
  *   SERVE_ASK_RUN    bytes run id   SERVE_GIVE_RUN    i32 err; a descriptor of statement.json
  *   SERVE_ASK_OWNER  bytes path     SERVE_GIVE_OWNER  struct serve_owner
+ *   SERVE_ASK_SEAT   bytes principal SERVE_GIVE_SEAT i32 err; -EBUSY when they have enough
  *   SERVE_ANSWER     bytes: the answer, whole
  *   SERVE_GO         u32 op, u32 uid of the caller, then {u32 member, bytes value} ...; values of
  *                    class FILE are descriptors, in order, and their bytes are empty
+ *
+ * gate.yaml is read again by the judge once the request is there, and by the broker before it runs
+ * the command: what root takes out of it holds at once, also for connections that are open already.
+ * One that can't be read any more is no reason to go on with the old one.
  */
 #ifndef WEIR_WRITEBACK_SERVE_H
 #define WEIR_WRITEBACK_SERVE_H
@@ -47,6 +52,7 @@
 #define SERVE_ANSWER_MAX ((size_t)17 << 20) /* bytes of an answer, for clients */
 #define SERVE_CONNECTIONS 64		    /* at once; one more is told "busy" */
 #define SERVE_PER_USER 16		    /* of one uid that is not root */
+#define SERVE_PER_PRINCIPAL 4		    /* of one that relays name */
 #define SERVE_READ_S 10			    /* seconds for a request to arrive */
 #define SERVE_WRITE_S 30		    /* and for an answer to be taken */
 #define SERVE_QUEUE_S 300		    /* to be judged: waiting for the repository's lock */
@@ -222,6 +228,8 @@ enum serve_message {
 	SERVE_GIVE_RUN,
 	SERVE_ASK_OWNER,
 	SERVE_GIVE_OWNER,
+	SERVE_ASK_SEAT,
+	SERVE_GIVE_SEAT,
 	SERVE_ANSWER,
 	SERVE_GO,
 };
@@ -240,12 +248,17 @@ struct serve_caller {
 };
 
 /* The judge: reads one request from client, asks and answers on broker. Runs as the gate's user.
- * Returns: 0 or a negative errno. Borrows: all. */
-int serve_judge(const struct gate_config *c, int client, int broker, uid_t peer,
-		struct weir_err *e);
+ * Returns: 0 or a negative errno. */
+int serve_judge(int client, int broker, uid_t peer, struct weir_err *e);
 
-/* The broker: serves the connection to its end, and answers on it. Returns: an exit status.
- * Borrows: c. */
-int serve_broker(const struct gate_config *c, int client, uid_t peer);
+/* Whom the connections of relays are for, in memory that the listener and all brokers share. */
+struct serve_seats {
+	uint64_t principals[SERVE_CONNECTIONS]; /* of SHA-256; 0: none was named */
+};
+
+/* The broker: serves the connection to its end, and answers on it. own: its place among the seats.
+ * Returns: an exit status. Borrows: c, seats. */
+int serve_broker(const struct gate_config *c, int client, uid_t peer, struct serve_seats *seats,
+		 unsigned int own);
 
 #endif

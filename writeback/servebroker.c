@@ -11,6 +11,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -20,6 +21,7 @@
 #include <unistd.h>
 
 #include "user/base/cleanup.h"
+#include "user/base/digest.h"
 #include "user/base/fsio.h"
 #include "user/tree/rundir.h"
 #include "writeback/keeper.h"
@@ -33,7 +35,8 @@
 #define MS_PER_S 1000
 
 struct broker {
-	const struct gate_config *config;
+	struct serve_seats *seats;
+	unsigned int own;
 	int client;
 	int judge; /* socket */
 	uid_t peer;
@@ -81,7 +84,8 @@ static int judge_main(const struct gate_config *c, void *arg, struct weir_err *e
 {
 	const struct judging *j = arg;
 
-	return serve_judge(c, j->client, j->socket, j->peer, e);
+	(void)c; /* it reads its own, later */
+	return serve_judge(j->client, j->socket, j->peer, e);
 }
 
 /* The statement of a run, by the run's complete id and nothing else. */
@@ -112,6 +116,25 @@ static int give_owner(const struct broker *b, const struct buf *path)
 	else
 		owner = (struct serve_owner){ 0, st.st_uid, st.st_dev, st.st_ino };
 	return proto_send(b->judge, SERVE_GIVE_OWNER, &owner, sizeof(owner), NULL, 0);
+}
+
+/* Its own place is taken before it counts: of two at once neither overlooks the other. */
+static int give_seat(const struct broker *b, const struct buf *principal)
+{
+	unsigned char hash[DIGEST_SIZE];
+	uint64_t key = 0, *all = b->seats->principals;
+	unsigned int count = 0;
+	int32_t err = digest_bytes(buf_str(principal), principal->len, hash);
+
+	memcpy(&key, hash, sizeof(key));
+	key |= 1; /* 0 is nobody */
+	if (err == 0)
+		__atomic_store_n(&all[b->own], key, __ATOMIC_SEQ_CST);
+	for (unsigned int i = 0; i < SERVE_CONNECTIONS; i++)
+		count += __atomic_load_n(&all[i], __ATOMIC_SEQ_CST) == key;
+	if (err == 0 && count > SERVE_PER_PRINCIPAL)
+		err = -EBUSY;
+	return proto_send(b->judge, SERVE_GIVE_SEAT, &err, sizeof(err), NULL, 0);
 }
 
 static int take_value(struct command *m, struct proto_message *message)
@@ -390,7 +413,8 @@ static void outcome(const struct broker *b, const struct command *m, int status,
 static void go(const struct broker *b, struct proto_message *message, struct buf *ret_answer)
 {
 	__attribute__((__cleanup__(command_done))) struct command m = { 0 };
-	struct weir_err e = { 0 };
+	cleanup_config struct gate_config now = { 0 };
+	struct weir_err e = { 0 }, why = { 0 };
 	int err;
 
 	for (unsigned int i = 0; i < SERVE_MEMBER_COUNT; i++)
@@ -401,7 +425,12 @@ static void go(const struct broker *b, struct proto_message *message, struct buf
 		serve_answer_error(&e, ret_answer);
 		return;
 	}
-	make_arguments(b->config, &m);
+	if (config_load(&now, &why) < 0) {
+		fprintf(stderr, "weir-gate: serve: %s\n", why.text);
+		serve_answer_error(&e, ret_answer);
+		return;
+	}
+	make_arguments(&now, &m);
 	outcome(b, &m, run(&m), ret_answer);
 }
 
@@ -418,6 +447,8 @@ static int hear_judge(const struct broker *b, struct buf *ret_answer)
 		return give_run(b, &m.data);
 	case SERVE_ASK_OWNER:
 		return give_owner(b, &m.data);
+	case SERVE_ASK_SEAT:
+		return give_seat(b, &m.data);
 	case SERVE_ANSWER:
 		err = buf_add(ret_answer, m.data.data, m.data.len);
 		return err < 0 ? err : 1;
@@ -468,10 +499,13 @@ static void drain(int client)
 		;
 }
 
-int serve_broker(const struct gate_config *c, int client, uid_t peer)
+int serve_broker(const struct gate_config *c, int client, uid_t peer, struct serve_seats *seats,
+		 unsigned int own)
 {
 	cleanup_buf struct buf answer = { 0 };
-	struct broker b = { .config = c, .client = client, .judge = -1, .peer = peer };
+	struct broker b = {
+		.seats = seats, .own = own, .client = client, .judge = -1, .peer = peer
+	};
 	struct judging j = { .client = client, .socket = -1, .peer = peer };
 	struct weir_err e = { 0 };
 	int pair[2], keep[2], err;
@@ -480,8 +514,8 @@ int serve_broker(const struct gate_config *c, int client, uid_t peer)
 	limit(RLIMIT_CORE, 0);
 	limit(RLIMIT_NOFILE, 256);
 	limit(RLIMIT_AS, SERVE_MEMORY);
-	err = proto_pair(pair);
-	if (err < 0)
+	/* no judge can write there */
+	if (madvise(seats, sizeof(*seats), MADV_DONTFORK) < 0 || proto_pair(pair) < 0)
 		return GATE_EXIT_FAILED;
 	b.judge = pair[0];
 	j.socket = pair[1];

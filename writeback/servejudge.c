@@ -27,6 +27,7 @@
 #include "writeback/version.h"
 
 struct judge {
+	struct gate_config now; /* as it is when the request is there */
 	const struct gate_config *config;
 	int broker;
 	struct serve_caller caller;
@@ -39,6 +40,7 @@ struct judge {
 
 static void judge_done(struct judge *j)
 {
+	config_done(&j->now);
 	free(j->caller.principal);
 	free(j->login);
 	serve_request_done(&j->request);
@@ -390,6 +392,36 @@ static int read_frame(int client, struct buf *ret_text, struct weir_err *e)
 	return err < 0 ? err_errno(e, err, "reading the request") : 0;
 }
 
+/* What gate.yaml says at this moment. The user can't change beneath a service. */
+static int read_config(struct judge *j, struct weir_err *e)
+{
+	int err;
+
+	config_done(&j->now);
+	err = config_load(&j->now, e);
+	if (err == 0 && j->now.uid != geteuid())
+		err = err_set(e, -EPERM, "gate.yaml has another user: start the service again");
+	return err;
+}
+
+/* Of each principal so many at once, that one does not use up what a relay may have. */
+static int take_seat(struct judge *j, struct weir_err *e)
+{
+	const char *principal = j->caller.principal;
+	cleanup_proto struct proto_message m = { 0 };
+	int32_t answer;
+	int err = proto_send(j->broker, SERVE_ASK_SEAT, principal, strlen(principal), NULL, 0);
+
+	if (err == 0)
+		err = proto_recv(j->broker, &m);
+	if (err < 0 || m.type != SERVE_GIVE_SEAT || m.data.len != sizeof(answer))
+		return err_errno(e, err < 0 ? err : -EBADMSG, "the broker");
+	memcpy(&answer, m.data.data, sizeof(answer));
+	if (answer == -EBUSY)
+		return refuse(e, REASON_BUSY, "too many requests at once of %s", principal);
+	return answer < 0 ? err_errno(e, answer, "the broker") : 0;
+}
+
 static int read_request(struct judge *j, int client, struct weir_err *e)
 {
 	cleanup_buf struct buf first = { 0 };
@@ -398,12 +430,21 @@ static int read_request(struct judge *j, int client, struct weir_err *e)
 	int err = read_frame(client, &first, e);
 
 	if (err == 0)
+		err = read_config(j, e);
+	if (err == 0)
 		err = serve_hello_parse(buf_str(&first), first.len, &j->caller.principal, e);
 	if (err == 1 && !is_relay(j->config, j->caller.uid))
 		err = refuse(e, REASON_DENIED, "this user names no principals (gate.yaml, relay)");
 	if (err == 1) {
 		text = &second;
-		err = read_frame(client, &second, e);
+		err = take_seat(j, e);
+		if (err == 0)
+			err = read_frame(client, &second, e);
+		/* that took its time */
+		if (err == 0)
+			err = read_config(j, e);
+		if (err == 0 && !is_relay(j->config, j->caller.uid))
+			err = refuse(e, REASON_DENIED, "this user names no principals any more");
 	}
 	return err < 0 ? err : serve_request_parse(buf_str(text), text->len, &j->request, e);
 }
@@ -528,10 +569,10 @@ static void tell(const struct judge *j, bool parsed, int err, const struct weir_
 			     : e->text);
 }
 
-int serve_judge(const struct gate_config *c, int client, int broker, uid_t peer, struct weir_err *e)
+int serve_judge(int client, int broker, uid_t peer, struct weir_err *e)
 {
 	__attribute__((__cleanup__(judge_done))) struct judge j = {
-		.config = c,
+		.config = &j.now,
 		.broker = broker,
 		.caller = { .uid = peer },
 		.login = login_of(peer),

@@ -155,7 +155,7 @@ EOT
 
 t "each operation has its role: producers propose, approvers say yes, platform owners list" <<'EOT'
 waiting; serve
-must_refuse signer-role 'cat has not the role approver' call 2003 approve --nonce $N --promotion "$(shown $N)" -k keys/cat
+must_refuse signer-role 'cat has not the role approver' call 2003 statement --nonce $N --decision approve --promotion $P; must_refuse signer-role 'cat has not the role approver' call 2003 approve --nonce $N --promotion "$(shown $N)" -k keys/cat
 must_refuse signer-role 'ann has not the role security' call 2001 approve --nonce $N --promotion "$(shown $N)" -k keys/ann --role security
 must_refuse producer 'job made this change' call 1000 approve --nonce $N --promotion "$(shown $N)" -k keys/job
 must_refuse denied 'not for' call 2001 commit --run $ID; must_refuse denied 'not for' call 2001 drop --nonce $N
@@ -181,7 +181,7 @@ waiting; serve
 says request 2001 "$(req review ",\"nonce\":\"$N\",\"approved\":true")"; grep -q 'no member approved' answer
 says request 2001 "$(req review ",\"nonce\":\"$N\",\"deep\":true")"; says request 2001 "$(req pending ',"only":[]')"
 says request 2001 "$(req review)"; says request 2001 "$(req review ',"nonce":"--json"')"; says request 2001 "$(req review ',"nonce":17')"
-says request 2005 "$(req verify ',"commit":"--repo=/etc"')"; says request 2005 "$(req verify ',"commit":"main\n"')"
+says request 2005 "$(req verify ',"commit":"--repo=/etc"')"; grep -q "can't have this value" answer; says request 2005 "$(req verify ',"commit":"main\n"')"
 says request 1000 "$(req commit ",\"run\":\"../$ID\"")"; says request 1000 "$(req commit ",\"run\":\"last\"")"
 says request 2001 "$(req statement ",\"nonce\":\"$N\",\"decision\":\"pending\"")"; says request 2001 "$(req commit ",\"run\":\"$ID\",\"author\":\"a\\u001b\"")"
 says request 2001 "$(req shell)"; says request 2001 '{"op":"status"}'; says request 2001 '[]'; says request 2001 'x'; says request 2001 "$(req status ',"op":"status"')"
@@ -260,6 +260,17 @@ must_refuse approvals-missing 'waits for' call 0 commit --run $ID --message 'the
 [ "$(grep '^producer' trusted.git/weir/pending/$N/promotion | xargs)" = 'producer job' ]
 EOT
 
+t "who asks is the producer, also where the kernel knows no logins, or has one already" <<'EOT'
+mine() { must_refuse approvals-missing 'waits for' call 1000 commit --run $ID --message 'a change' --author 'Sue <sue@x>'; must_refuse approvals-missing 'waits for' call 2006 commit --run $ID --message 'my change'; [ "$(grep '^producer' trusted.git/weir/pending/$N/promotion | xargs)" = 'producer job producer sue' ]; }
+with_people "$ONE"; echo good >ws/good; end_run; kept; N=$NONCE
+if command -v strace >/dev/null; then
+	printf '#!/bin/sh\nexec strace -D -f -qq -o /dev/null -e trace=openat -P /proc/self/loginuid -e inject=openat:error=ENOENT %s "$@"\n' "$GATE" >bin/no-logins; chmod 755 bin/no-logins
+	GATE=$LAB/bin/no-logins serve; mine; kill $SERVER; wait $SERVER || true; "$GATE" pending --drop $N >/dev/null
+fi
+[ -w /proc/self/loginuid ] && echo 1000 >/proc/self/loginuid || exit 0
+serve; if "$GATE" pending >/dev/null && call 1000 commit --run $ID --message x 2>err || grep -q 'waits for' err; then mine; else grep -q 'had logged in' serve.log; [ ! -e trusted.git/weir/pending/$N ]; fi
+EOT
+
 t "proposals expire: none is listed, signed or promoted after its time, and the ledger says so" <<'EOT'
 waiting; serve; call 2001 approve --nonce $N --promotion "$(shown $N)" -k keys/ann >/dev/null
 touch -d '29 days ago' trusted.git/weir/pending/$N/promotion; call 2001 pending | grep -q $N
@@ -294,7 +305,7 @@ t "one service to a socket, in a place that is root's alone, for a group" <<'EOT
 waiting; serve; status=0; "$GATE" serve 2>err || status=$?; [ $status = 2 ]; grep -q 'served already' err
 [ "$(stat -c '%a %U %G' $SOCK)" = '660 root weir' ]; kill -KILL $SERVER; wait $SERVER || true; [ -S $SOCK ]
 serve --group root; [ "$(stat -c %G $SOCK)" = root ]; not call 2001 status 2>err; grep -q 'Permission denied' err; call 0 status >/dev/null
-mkdir -m 777 /run/open; not "$GATE" serve --socket /run/open/s 2>err; grep -q "not root's alone" err; touch /run/weir/file; not "$GATE" serve --socket /run/weir/file 2>err; grep -q 'no socket' err
+mkdir -m 777 /run/open; not timeout 5 "$GATE" serve --socket /run/open/s 2>err; grep -q "not root's alone" err; touch /run/weir/file; not timeout 5 "$GATE" serve --socket /run/weir/file 2>err; grep -q 'no socket' err
 status=0; as 2001 "$GATE" serve 2>err || status=$?; [ $status = 2 ]; grep -q 'must be started as root' err
 EOT
 
@@ -314,6 +325,64 @@ EOT
 t "the service wants the digest of a yes" <<'EOT'
 waiting; serve; says request 2001 "$(req statement ",\"nonce\":\"$N\",\"decision\":\"approve\"")"; grep -q 'a yes needs promotion' answer
 s=0; as 2001 "$GATE" call approve --nonce $N -k keys/ann 2>err || s=$?; [ $s = 2 ]; grep -q -- '--promotion SHA256 is missing' err
+EOT
+
+t "what gate.yaml says holds at once, for connections that are open as well" <<'EOT'
+waiting; serve; hello='{"schema":"weir.hello/1","principal":"ann@x"}'; echo 'weir-ssh:x:2050:2050::/run/weir-ssh:/bin/sh' >>/etc/passwd
+says denied 2050 "$hello" "$(req status)"; cp /etc/weir/gate.yaml kept.yaml; echo 'relay: weir-ssh' >>/etc/weir/gate.yaml; raw 2050 "$hello" "$(req status)" | grep -q '"person":"ann"'; cp /etc/weir/gate.yaml relay.yaml
+cat >open.py <<'EOP'
+import os, shutil, socket, struct, sys, time
+sys.path.insert(0, sys.argv[1])
+import frames
+s = socket.socket(socket.AF_UNIX)
+pid = os.fork()
+if pid == 0:
+    frames.become(2050, sys.argv[2])
+    s.connect("/run/weir/gate.sock")
+    for n, text in enumerate(sys.argv[3:]):
+        if n:
+            time.sleep(1)
+        s.sendall(struct.pack(">I", len(text)) + text.encode())
+    print(frames.answer(s), flush=True)
+    os._exit(0)
+time.sleep(0.5)
+shutil.copyfile("kept.yaml", "/etc/weir/gate.yaml")
+os.waitpid(pid, 0)
+EOP
+python3 open.py "$LAB/bin" "$(id -g weir)" "$hello" "$(req status)" >out; grep -q '"code":"denied"' out; grep -q 'any more' out
+echo 'nonsense: 1' >>/etc/weir/gate.yaml; status=0; call 2001 status >out 2>err || status=$?; [ $status = 125 ]; grep -q 'its log says why' err; grep -q 'gate.yaml:.*unknown key' serve.log
+cp relay.yaml /etc/weir/gate.yaml; chmod 666 /etc/weir/gate.yaml; not call 2001 status 2>/dev/null >&2; chmod 644 /etc/weir/gate.yaml; call 2001 status >out; grep -q ann out
+sed -i 's/^user: .*/user: daemon/' /etc/weir/gate.yaml; not call 2001 status 2>/dev/null >&2; grep -q 'another user' serve.log
+EOT
+
+t "of one that relays name four at once; the others are served" <<'EOT'
+waiting; serve
+python3 - "$LAB/bin" "$(id -g weir)" "$(id -u weir)" >out <<'EOP'
+import socket, struct, sys, time
+sys.path.insert(0, sys.argv[1])
+import frames
+frames.become(sys.argv[3], sys.argv[2])
+def hello(who):
+    return '{"schema":"weir.hello/1","principal":"%s@x"}' % who
+def frame(text):
+    return struct.pack(">I", len(text)) + text.encode()
+status = '{"schema":"weir.request/1","op":"status"}'
+many = []
+for _ in range(4):
+    s = socket.socket(socket.AF_UNIX)
+    s.connect("/run/weir/gate.sock")
+    s.sendall(frame(hello("ann")))
+    many.append(s)
+time.sleep(0.7)
+print("fifth", frames.ask([hello("ann"), status]))
+print("other", frames.ask([hello("ben"), status]))
+for s in many:
+    s.sendall(frame(status))
+    print("held", frames.answer(s))
+time.sleep(0.5)
+print("again", frames.ask([hello("ann"), status]))
+EOP
+cat out; grep -q '^fifth.*"code":"busy".*of ann@x' out; grep -q '^other.*"person":"ben"' out; [ "$(grep -c '^held.*"person":"ann"' out)" = 4 ]; grep -q '^again.*"person":"ann"' out
 EOT
 
 t "a service that lies gets no signature" <<'EOT'
