@@ -73,6 +73,10 @@ int approve_count_bundle(const struct buf *promotion, const struct buf *bundle,
 int approve_people(const struct gate_config *c, const struct repo *r, const struct pending *p,
 		   struct people *ret_people, struct weir_err *e);
 
+/* When a statement that is made now is of: now, or just after all that was signed about the proposal,
+ * as far as clocks may differ. Seconds since 1970. Returns: 0 or a negative errno with e. Borrows: p. */
+int approve_next_from(const struct pending *p, int64_t now, int64_t *ret_from, struct weir_err *e);
+
 /* Takes a signed statement: every check that can be made now is made now. window_s: longest
  * life that the policy allows, seconds. Returns: 0; refused with the code of what is wrong; or a
  * negative errno. Borrows: all. */

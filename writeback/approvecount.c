@@ -405,6 +405,53 @@ static int check_twice(const struct voices *all, const struct voice *v, struct w
 	return 0;
 }
 
+/* A withdrawal is of what was said before it, by the times that stand there: with a clock that went
+ * back it would take back nothing, and what follows one would be taken back at once. */
+static int check_order(const struct voices *all, const struct voice *v, struct weir_err *e)
+{
+	bool back = v->a.decision == APPROVAL_WITHDRAW;
+
+	for (size_t i = 0; i < all->count; i++) {
+		const struct voice *other = &all->items[i];
+
+		if (other->person != v->person ||
+		    back == (other->a.decision == APPROVAL_WITHDRAW) ||
+		    other->a.from < v->a.from + back)
+			continue;
+		return refuse(e, REASON_CLOCK, "%s has signed something later than this already",
+			      v->person->name);
+	}
+	return 0;
+}
+
+struct latest {
+	int64_t limit;
+	int64_t from;
+};
+
+static int find_latest(const struct buf *text, const struct buf *armor, void *arg,
+		       struct weir_err *e)
+{
+	cleanup_approval struct approval a = { 0 };
+	struct latest *l = arg;
+
+	(void)armor;
+	(void)e;
+	if (approval_parse(buf_str(text), text->len, &a) == 0 && a.from > l->from &&
+	    a.from <= l->limit)
+		l->from = a.from;
+	return 0;
+}
+
+int approve_next_from(const struct pending *p, int64_t now, int64_t *ret_from, struct weir_err *e)
+{
+	struct latest l = { .limit = now + APPROVAL_SKEW_S - 1, .from = now - 1 };
+	int err = pending_each_signed(p, find_latest, &l, e);
+
+	*ret_from = l.from + 1;
+	return err;
+}
+
 static int check_window(const struct approval *a, int64_t window_s, struct weir_err *e)
 {
 	if (a->until != 0 && a->until <= a->from)
@@ -436,5 +483,7 @@ int approve_submit(const struct pending *p, const struct people *people, const s
 		err = hear_all(p, people, now, NULL, &all, e);
 	if (err == 0)
 		err = check_twice(all, &v, e);
+	if (err == 0)
+		err = check_order(all, &v, e);
 	return err < 0 ? err : pending_add_signed(p, &v.text, &v.armor, e);
 }

@@ -123,15 +123,16 @@ static int check_acknowledged(const struct args *a, const struct approval *want,
 	return 0;
 }
 
-static int set_window(const struct args *a, const struct policy *policy, struct approval *ret,
+static int set_window(const struct args *a, const struct proposal *x, struct approval *ret,
 		      struct weir_err *e)
 {
+	const struct policy *policy = x->policy;
 	int64_t longest = (int64_t)(policy->approval_window_ns.value / NS_PER_S);
 	int64_t span = a->span ? signed_span_parse(a->span) : longest;
+	int err = approve_next_from(&x->pending, time(NULL), &ret->from, e);
 
-	ret->from = time(NULL);
-	if (ret->decision != APPROVAL_APPROVE)
-		return 0;
+	if (err < 0 || ret->decision != APPROVAL_APPROVE)
+		return err;
 	if (span < 0)
 		return refuse(e, REASON_WINDOW, "--for %.20s is no span such as 12h or 7d",
 			      a->span);
@@ -174,7 +175,7 @@ static int keep_statement(const struct gate_config *c, void *arg, struct weir_er
 	else
 		gate_texts_done(&says.acknowledged);
 	if (err == 0)
-		err = set_window(a, x.policy, &says, e);
+		err = set_window(a, &x, &says, e);
 	if (err < 0)
 		return err;
 	if (a->reason && strlen(a->reason) > APPROVAL_REASON_MAX)

@@ -9,6 +9,7 @@
 #include "user/base/cleanup.h"
 #include "writeback/approval.h"
 #include "writeback/digest.h"
+#include "writeback/gateclock.h"
 #include "writeback/gateledger.h"
 #include "writeback/pending.h"
 #include "writeback/publish.h"
@@ -70,8 +71,11 @@ int pending_expire(const struct gate_config *c, const struct repo *r, struct wei
 	cleanup_gateledger struct gateledger ledger = { .log.dir = -1 };
 	struct gate_texts nonces = { 0 };
 	int64_t now = time(NULL);
-	int err = pending_list(r, &nonces, e);
+	int err = gateclock_check(r, now, e);
 	bool open = false;
+
+	if (err == 0)
+		err = pending_list(r, &nonces, e);
 
 	for (size_t i = 0; err == 0 && i < nonces.count; i++) {
 		int64_t proposed = proposed_at(r, nonces.items[i]);

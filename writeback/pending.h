@@ -63,7 +63,8 @@ int pending_open(const struct repo *r, const char *nonce, struct pending *ret_pe
 void pending_drop(const struct repo *r, const char *nonce);
 
 /* Removes the proposals that have waited for longer than gate.yaml's `expire`; the ledger says so
- * of each. Under the lock. Returns: 0 or a negative errno with e. Borrows: c, r. */
+ * of each. Under the lock. Returns: 0; refused with code "clock" where that went back
+ * (writeback/gateclock.h); or a negative errno with e. Borrows: c, r. */
 int pending_expire(const struct gate_config *c, const struct repo *r, struct weir_err *e);
 
 /* Until when a proposal may wait, seconds since 1970. Returns: that. Borrows: c. */

@@ -57,6 +57,8 @@
 	X(SIGNER_TWICE, "signer-twice", "let another person sign with another key") \
 	X(SIGNED_TEXT, "signed-text", "sign the text that the gate prints, unchanged") \
 	X(SIGNED_SIGNATURE, "signed-signature", "sign it again, with the namespace of the role") \
+	X(CLOCK, "clock", \
+	  "set the clocks of who signs, the host and the gate right, and do it again") \
 	X(WINDOW, "window", "sign again, with a window that the policy allows") \
 	X(ACKNOWLEDGE, "acknowledge", "read `weir review RUN` and acknowledge each finding") \
 	X(EXCEPTION, "exception", "name findings by id, with reason, control, owner and span") \

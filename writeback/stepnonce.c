@@ -2,9 +2,11 @@
 /* Step 0, nonce: whose run is this, and what was it started for. */
 #include <errno.h>
 #include <string.h>
+#include <time.h>
 
 #include "user/base/cleanup.h"
 #include "user/base/fsio.h"
+#include "writeback/approval.h"
 #include "writeback/promotion.h"
 #include "writeback/reason.h"
 #include "writeback/rebase.h"
@@ -30,6 +32,8 @@ static int check_nonce(const struct promotion *p, struct weir_err *e)
 	if (n->used)
 		return refuse(e, REASON_NONCE_USED, "nonce %s was used for commit %s", n->id,
 			      n->promoted);
+	if (n->issued > time(NULL) + APPROVAL_SKEW_S)
+		return refuse(e, REASON_CLOCK, "nonce %s was issued in the future", n->id);
 	if (strcmp(n->repo_id, p->config->id) != 0 ||
 	    strcmp(n->repository, p->config->repository) != 0)
 		return refuse(e, REASON_NONCE_MISMATCH, "nonce %s is for repository %s", n->id,

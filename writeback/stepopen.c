@@ -5,15 +5,19 @@
 #include <linux/capability.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "user/base/cleanup.h"
 #include "user/base/fsio.h"
 #include "user/event/mounts.h"
 #include "user/trace/reader.h"
+#include "writeback/approval.h"
 #include "writeback/baseline.h"
 #include "writeback/json.h"
 #include "writeback/promotion.h"
 #include "writeback/reason.h"
+
+#define NS_PER_S 1000000000
 
 #define COVERAGE_MAX ((size_t)4 << 20)
 #define POLICY_PATH ".weir/policy.yaml"
@@ -290,6 +294,20 @@ static int load_manifest(struct promotion *p, enum run_file file, const char *na
 	return 0;
 }
 
+/* By the host's clock the run lies between its nonce and now, and does not end before it begins. */
+static int check_times(const struct promotion *p, struct weir_err *e)
+{
+	const int64_t began = p->before->taken_ns / NS_PER_S, ended = p->after->taken_ns / NS_PER_S;
+
+	if (p->after->taken_ns < p->before->taken_ns)
+		return refuse(e, REASON_CLOCK, "the run ends before it begins");
+	if (began < p->nonce.issued - APPROVAL_SKEW_S)
+		return refuse(e, REASON_CLOCK, "the run began before its nonce was issued");
+	if (ended > time(NULL) + APPROVAL_SKEW_S)
+		return refuse(e, REASON_CLOCK, "the run ends in the future");
+	return 0;
+}
+
 static int check_coverage(const struct promotion *p, struct weir_err *e)
 {
 	cleanup_buf struct buf text = { 0 };
@@ -328,6 +346,8 @@ static int check_rest(struct promotion *p, struct weir_err *e)
 	if (err == 0)
 		err = load_manifest(p, RUN_AFTER, "manifest.after", p->statement.manifest_after,
 				    &p->after, e);
+	if (err == 0)
+		err = check_times(p, e);
 	if (err == 0 && p->nonce.checkout[0]) {
 		char hex[DIGEST_HEX];
 
