@@ -142,7 +142,7 @@ edit done.tlog-proof 'sed "s/^index 3/index 2/"'; breaks inclusion 'not in the l
 edit done.tlog-proof 'sed "s/^4$/5/"'; breaks checkpoint wrong; back
 edit done.tlog-proof 'sed "3s/^./=/"'; breaks checkpoint "can't be read"; back
 edit done.consistency 'sed "s/^old 2/old 1/"'; breaks history "can't be read"; back
-edit done.consistency 'sed "2s/^\(.\)\(.\)/\2\1/"'; breaks history 'does not go on'; back
+edit done.consistency 'sed "2{s/^A/B/;t;s/^./A/}"'; breaks history 'does not go on'; back
 for f in done done.tlog-proof; do D=$(echo ${first:0:2})/$first; git -C trusted.git cat-file blob refs/weir/attestations:$D/$f >$f.first; done
 edit done "cat >/dev/null; cat $LAB/done.first"; edit done.tlog-proof "cat >/dev/null; cat $LAB/done.tlog-proof.first"; breaks ledger 'another commit'; back
 git -C trusted.git update-ref refs/weir/attestations $keep^; breaks checkpoint 'not completed'; back
