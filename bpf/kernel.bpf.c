@@ -6,12 +6,15 @@
  */
 #include "bpf/lib/demand.bpf.h"
 
+#define CAP_NET_ADMIN 12
 #define CAP_SYS_MODULE 16
 #define CAP_SYS_RAWIO 17
 #define CAP_SYS_PACCT 20
 #define CAP_SYS_BOOT 22
 #define CAP_SYS_TIME 25
 #define CAP_SYSLOG 34
+
+#define SOL_SOCKET 1
 
 /* A call asks several times within this time, and again only after it. In ns. */
 #define SAME_CALL 2000000
@@ -102,6 +105,8 @@ __noinline __u32 weir_call_of_32(__u32 nr)
 	case 22: /* umount */
 	case 52:
 		return NR_UMOUNT2;
+	case 54:
+		return NR_IOCTL;
 	case 74:
 		return NR_SETHOSTNAME;
 	case 87:
@@ -110,6 +115,9 @@ __noinline __u32 weir_call_of_32(__u32 nr)
 		return NR_REBOOT;
 	case 101:
 		return NR_IOPERM;
+	case 102: /* socketcall: what of is in memory, and no number of it is SOL_SOCKET's */
+	case 366:
+		return NR_SETSOCKOPT;
 	case 103:
 		return NR_SYSLOG;
 	case 110:
@@ -184,14 +192,19 @@ static __always_inline __u64 clone_flags_of(struct weir_task *member, struct wei
 	return call->nr == NR_CLONE || call->nr == NR_CLONE3 ? member->clone_flags : call->arg[0];
 }
 
-/* Was this very call judged already? Another one that looks the same may follow at once. */
-static __always_inline bool is_same_call(struct weir_task *member, struct weir_trap *call)
+/* Was this very call judged already? Another one that looks the same may follow at once, and a member
+ * can make one look like any other: so it must need the same as the one that was told. */
+static __always_inline bool is_same_call(struct weir_task *member, struct weir_trap *call,
+					 __u64 powers, __u32 what)
 {
 	__u64 mark = (call->ip ^ call->nr) + call->arg[0] * 31 + call->arg[1] * 37 + 1;
 	__u64 now = bpf_ktime_get_boot_ns();
-	bool same = member->call == mark && now - member->call_ns < SAME_CALL;
+	bool same = member->call == mark && now - member->call_ns < SAME_CALL &&
+		    member->call_powers == powers && member->call_what == what;
 
 	member->call = mark;
+	member->call_powers = powers;
+	member->call_what = what;
 	if (!same)
 		member->call_ns = now;
 	return same;
@@ -208,7 +221,6 @@ static __always_inline bool is_telling(int cap)
 static __always_inline int judge_call(struct weir_task *member, struct weir_trap *call, __u32 what,
 				      __u16 hook, __u16 outcome, bool here)
 {
-	bool same = is_same_call(member, call);
 	struct weir_demand d = {
 		.powers = CALL_POWER(what),
 		.kind = CALL_KIND(what),
@@ -225,7 +237,20 @@ static __always_inline int judge_call(struct weir_task *member, struct weir_trap
 		if (!d.powers)
 			return weir_needless(hook);
 	}
-	return same ? weir_demand_again(&d) : weir_demand_by(&d, here);
+	return is_same_call(member, call, d.powers, what | (__u32)outcome << 24)
+		       ? weir_demand_again(&d)
+		       : weir_demand_by(&d, here);
+}
+
+/* Interfaces, routes and filters are changed by netlink, and by commands and options of any socket. */
+static __always_inline __u32 network_power(struct weir_trap *call)
+{
+	if (call->nr == NR_IOCTL)
+		return CALL(NETLINK, IOCTL, NETWORK);
+	/* those of the socket level are about the socket alone */
+	if (call->nr == NR_SETSOCKOPT && call->arg[1] != SOL_SOCKET)
+		return CALL(NETLINK, SOCKET, NETWORK);
+	return 0;
 }
 
 SEC("lsm/capable")
@@ -235,13 +260,13 @@ int BPF_PROG(weir_capable, const struct cred *cred, struct user_namespace *ns, i
 	struct weir_trap call;
 	__u32 what;
 
-	if (weir_state->host.runs == 0 || !is_telling(cap))
+	if (weir_state->host.runs == 0 || !(is_telling(cap) || cap == CAP_NET_ADMIN))
 		return 0;
 	member = weir_member();
 	if (!member)
 		return 0;
 	weir_read_call(&call);
-	what = weir_call_power(call.nr);
+	what = cap == CAP_NET_ADMIN ? network_power(&call) : weir_call_power(call.nr);
 	/* the file of a module is told by kernel_read_file */
 	if (!what || call.nr == NR_FINIT_MODULE)
 		return 0;
@@ -315,7 +340,8 @@ int BPF_PROG(weir_kernel_read_file, struct file *file, enum kernel_read_file_id 
 
 	if (weir_state->host.runs == 0 || !weir_member())
 		return 0;
-	if (id != READING_MODULE || !file)
+	/* one that is compressed has an id of its own since 6.17 */
+	if ((id != READING_MODULE && weir_call_nr() != NR_FINIT_MODULE) || !file)
 		return weir_needless(WEIR_HOOK_KERNEL_READ_FILE);
 	d.object = WEIR_PLAIN(file, file)->f_path.dentry;
 	WEIR_ANSWER(weir_demand(&d));

@@ -178,6 +178,7 @@ SEC("lsm/file_set_fowner")
 int BPF_PROG(weir_file_set_fowner, struct file *file)
 {
 	struct weir_task *member;
+	struct weir_run *run;
 	__u64 key = (__u64)file;
 	__u32 slot;
 
@@ -189,7 +190,13 @@ int BPF_PROG(weir_file_set_fowner, struct file *file)
 		return 0;
 	}
 	slot = member->slot;
-	bpf_map_update_elem(&weir_owned, &key, &slot, BPF_ANY);
+	run = weir_run_of(slot);
+	/* more of them would make the table forget the first */
+	if (run && member->role != WEIR_ROLE_CANARY)
+		__sync_fetch_and_add(&run->owned, 1);
+	if (run && (bpf_map_update_elem(&weir_owned, &key, &slot, BPF_ANY) ||
+		    run->owned > WEIR_OWNED_OF_RUN))
+		__sync_fetch_and_or(&run->trouble, WEIR_TROUBLE_OWNED);
 	return weir_needless(WEIR_HOOK_FILE_SET_FOWNER);
 }
 

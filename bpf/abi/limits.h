@@ -34,6 +34,12 @@
  * used least recently are forgotten, and then belong to nobody. */
 #define WEIR_MADE_MAX 16384
 
+/* Times that members of a run may say who gets the signals of a file (F_SETOWN), which almost no program
+ * does at all; one more makes the run indeterminate. The table has twice the room, since its processors
+ * keep parts of it to themselves. */
+#define WEIR_OWNED_OF_RUN 64
+#define WEIR_OWNED_MAX (2 * WEIR_OWNED_OF_RUN * WEIR_RUNS_MAX)
+
 /* Files with hard links of their own of all runs together (an npm or cargo tree has some
  * thousands); one more makes the run that makes it indeterminate. */
 #define WEIR_LINKS_MAX 65536

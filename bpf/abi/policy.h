@@ -121,14 +121,18 @@ struct weir_task {
 	__u64 spec_stamp; /* of the place, before */
 	__u32 spec_kind;
 	__u32 ns_tgid; /* as the process sees itself */
-	/* last system call that was judged by its need of a capability: what it was, and when */
+	/* last system call that was judged by its need of a capability: which, when, and what it was
+	 * judged to need */
 	__u64 call;
 	__u64 call_ns;
+	__u64 call_powers;
+	__u32 call_what;
+	__u32 pad;
 	__u64 clone_flags; /* of its last fork, as the kernel took them */
 	/* the decision about what the task is doing (struct weir_work of bpf/lib/decide.bpf.h) */
 	__u64 work[WEIR_WORK_WORDS];
 };
-WEIR_ASSERT_SIZE(struct weir_task, 96 + 8 * WEIR_WORK_WORDS);
+WEIR_ASSERT_SIZE(struct weir_task, 112 + 8 * WEIR_WORK_WORDS);
 
 /* One inode for as long as it exists, also when memory forgets it in between. */
 struct weir_linkkey {
@@ -181,6 +185,7 @@ enum weir_mode {
 #define WEIR_TROUBLE_DEAD (1u << 3)    /* the collector died */
 #define WEIR_TROUBLE_LINKS (1u << 4)   /* link table full */
 #define WEIR_TROUBLE_PLACE (1u << 5)   /* an outsider's change that nobody could place */
+#define WEIR_TROUBLE_OWNED (1u << 6)   /* too many files send signals where members said */
 /* Of source "syscall" alone, bits from the top: */
 #define WEIR_TROUBLE_UNKNOWN (1u << 31) /* a name or a descriptor was gone too soon */
 #define WEIR_TROUBLE_URING (1u << 30)	/* io_uring: its operations are no system calls */
@@ -203,9 +208,10 @@ struct weir_run {
 	 * weir_objkey, saves the look-up; 0: none */
 	__u64 home;
 	struct weir_rule home_rule;
+	__u64 owned; /* times that members said who gets the signals of a file */
 	struct weir_hookstat hooks[WEIR_HOOKS_MAX];
 };
-WEIR_ASSERT_SIZE(struct weir_run, 344 + 32 * WEIR_HOOKS_MAX);
+WEIR_ASSERT_SIZE(struct weir_run, 352 + 32 * WEIR_HOOKS_MAX);
 _Static_assert(WEIR_KIND_COUNT <= 32 && WEIR_HOOK_COUNT <= WEIR_HOOKS_MAX,
 	       "ABI: run state holds all kinds and hooks");
 

@@ -137,6 +137,8 @@ static __always_inline void weir_read_call(struct weir_trap *call)
 }
 
 /* Numbers of the 64-bit table. Source: arch/x86/entry/syscalls/syscall_64.tbl. */
+#define NR_IOCTL 16
+#define NR_SETSOCKOPT 54
 #define NR_CLONE 56
 #define NR_PIVOT_ROOT 155
 #define NR_ADJTIMEX 159

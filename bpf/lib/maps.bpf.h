@@ -130,10 +130,10 @@ struct weir_doors_map {
 WEIR_MAP(weir_doors_map, weir_doors);
 
 /* Files whose signals go where a member said, with its run's slot. Replaced when an outsider says
- * where; with more of them, the oldest is forgotten. */
+ * where. A run that says it more often than the table has room for (WEIR_OWNED_OF_RUN) is not sure. */
 struct weir_owned_map {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 4096);
+	__uint(max_entries, WEIR_OWNED_MAX);
 	__type(key, __u64);
 	__type(value, __u32);
 };

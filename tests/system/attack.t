@@ -165,6 +165,86 @@ is "$stdout $(hostname)" "0 $(</proc/sys/kernel/hostname)" 'what is refused once
 ok $? 'and changes nothing'
 violated_by kernel-tunable namespace 'and found'
 
+# Flags that change in the same memory, right after others that are granted; firewalls and interfaces by
+# options and commands of an ordinary socket; more owners of signals than are remembered.
+cat >alike.c <<'END2'
+#define _GNU_SOURCE
+#include <sched.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(void)
+{
+	unsigned long args[11] = { 0 };
+
+	args[4] = 17; /* SIGCHLD */
+	for (int i = 0; i < 200; i++) {
+		long pid;
+
+		args[0] = i % 2 ? CLONE_NEWIPC : CLONE_NEWUTS;
+		pid = syscall(SYS_clone3, args, sizeof(args));
+		if (pid == 0)
+			_exit(0);
+		if (pid > 0)
+			waitpid(pid, NULL, 0);
+	}
+	return 0;
+}
+END2
+gcc -o "$ws/alike" alike.c
+policy_write "$policy" 'privileges: {capabilities: [CAP_SYS_ADMIN]}
+namespaces: [uts]'
+weir_run --observe -- ./alike
+violated_by namespace 'one that is granted hides none that looks like it'
+is "$(of_run 'sorted({x["powers"][0] for x in f})')" "['namespaces: ipc']" 'and is none itself' "$stderr"
+cat >sockets.py <<'END'
+import fcntl, os, socket, struct
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for name, act in (("ioctl", lambda: fcntl.ioctl(s, 0x8914, struct.pack("16sh14x", b"lo", 0x49))),
+                  ("setsockopt", lambda: s.setsockopt(socket.SOL_IP, 19, 1))):
+    try:
+        act()
+        print(name, "done")
+    except OSError as e:
+        print(name, os.strerror(e.errno))
+# IP_TRANSPARENT stands for the tables of filters, which ask likewise, where there are some
+s.setsockopt(socket.SOL_SOCKET, 33, 1 << 20)  # SO_RCVBUFFORCE: its own buffer
+END
+policy_write "$policy" 'privileges: {capabilities: [CAP_NET_ADMIN]}'
+weir_run -- python3 "$lab/sockets.py"
+is "$stdout" $'ioctl Operation not permitted\nsetsockopt Operation not permitted' 'interfaces and filters need netlink' "$stderr"
+is "$status $(of_run 'sorted((x["kind"], x["op"]) for x in f)')" "120 [('network', 'ioctl'), ('network', 'socket')]" \
+	'and are found'
+policy_write "$policy" 'privileges: {capabilities: [CAP_NET_ADMIN]}
+network: {netlink: true}'
+weir_run -- python3 "$lab/sockets.py"
+is "$status $(head -n 1 <<<"$stdout")" '0 ioctl done' 'which allows them' "$stderr"
+cat >module.py <<'END'
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+fd = os.open("/bin/true", os.O_RDONLY)
+for flags in 0, 4:  # MODULE_INIT_COMPRESSED_FILE
+    libc.syscall(313, fd, b"", flags)
+    print(os.strerror(ctypes.get_errno()))
+END
+policy_write "$policy" 'privileges: {capabilities: [CAP_SYS_MODULE]}'
+weir_run -- python3 "$lab/module.py"
+is "$stdout" $'Operation not permitted\nOperation not permitted' 'a module is one when it is compressed, too' "$stderr"
+violated_by module 'and found'
+policy_write "$policy"
+cat >owners.py <<'END'
+import fcntl, os, sys
+r, w = os.pipe()
+for i in range(int(sys.argv[1])):
+    fcntl.fcntl(r, fcntl.F_SETOWN, os.getpid())
+END
+weir_run -- python3 "$lab/owners.py" 64
+is "$status" 0 '64 owners of signals are remembered' "$stderr"
+weir_run -- python3 "$lab/owners.py" 65
+is "$status" 121 'one more: indeterminate' "$stderr"
+like "$stderr" 'too often who gets the signals' 'which is said'
+
 # An unprivileged user, with mounts of its own.
 prepare
 policy_write "$policy" "$credentials

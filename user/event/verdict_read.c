@@ -199,6 +199,7 @@ static void read_trouble(struct verdict *v, const json_t *json)
 		{ WEIR_TROUBLE_DEAD, "the collector died" },
 		{ WEIR_TROUBLE_PLACE, "another process changed something that nobody can place" },
 		{ WEIR_TROUBLE_LINKS, "too many hard links were made to remember them" },
+		{ WEIR_TROUBLE_OWNED, "members said too often who gets the signals of a file" },
 		{ WEIR_TROUBLE_UNKNOWN,
 		  "what a system call was about was gone when it was looked at" },
 		{ WEIR_TROUBLE_URING,
