@@ -66,6 +66,9 @@ int gateledger_key(const struct gate_config *c, bool rotating, struct sshkey *re
 		return err;
 	if (note_key_parse(buf_str(&text), &told) < 0)
 		return err_set(e, -EINVAL, "%s is no public key of a ledger", GATE_LEDGER_PUBLIC);
+	/* that of another gate, where a host receives for several repositories */
+	if (strcmp(told.name, ret_key->name) != 0)
+		return 0;
 	if (memcmp(told.public_key, ret_key->public_key, ED25519_PUBLIC) == 0)
 		*ret_key = told;
 	else if (!rotating)
