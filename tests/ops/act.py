@@ -45,6 +45,36 @@ def iov(size):
     return struct.pack("QQ", ctypes.addressof(kept[-1]), size)
 
 
+def at(text):
+    """The address of bytes, or of a path."""
+    kept.append(ctypes.create_string_buffer(os.fsencode(text)))
+    return ctypes.addressof(kept[-1])
+
+
+def uring(op, fd=AT_FDCWD, addr=0, length=0, off=0, flags=0, addr3=0, setup=0):
+    """One operation by a ring of its own: what it says, or -errno. addr and off may be texts."""
+    libc.mmap.restype = ctypes.c_void_p
+    params = ctypes.create_string_buffer(struct.pack("III", 0, 0, setup) + bytes(108))
+    ring = sc(425, 1, ctypes.addressof(params))
+    if ring < 0:
+        return ring
+    entries = struct.unpack_from("10I", params, 40)
+    replies = struct.unpack_from("10I", params, 80)
+    size = max(entries[6] + 4, replies[5] + 32)
+    top = libc.mmap(None, ctypes.c_size_t(size), 3, 1, ring, ctypes.c_long(0))
+    slot = libc.mmap(None, ctypes.c_size_t(64), 3, 1, ring, ctypes.c_long(0x10000000))
+    addr, off, addr3 = (at(x) if isinstance(x, (str, bytes)) else x for x in (addr, off, addr3))
+    ctypes.memmove(slot, struct.pack("BBHiQQIIQHHiQQ", op, 0, 0, fd, off & (1 << 64) - 1, addr, length & 0xffffffff,
+                                     flags, 1, 0, 0, 0, addr3, 0), 64)
+    ctypes.c_uint.from_address(top + entries[6]).value = 0
+    ctypes.c_uint.from_address(top + entries[1]).value = 1
+    sc(426, ring, 1, 1, 3, 0, 0)  # GETEVENTS, SQ_WAKEUP
+    ret = ctypes.c_int.from_address(top + replies[5] + 8).value
+    if ret < 0:
+        print(os.strerror(-ret), flush=True)
+    return ret
+
+
 def handle(path):
     room = ctypes.create_string_buffer(struct.pack("I", 128) + bytes(132))
     mount = ctypes.create_string_buffer(4)
