@@ -115,7 +115,7 @@ def make(table, base):
 def names_of(row, base, ws, victim, disk):
     return {"F": f"{base}/f{row}", "X": f"{base}/x{row}", "D": f"{base}/d{row}",
             "E": f"{base}/e{row}", "N": f"{base}/n{row}", "W": ws, "V": victim, "ROW": row,
-            "MNT": f"{base}/mnt", "MNT2": f"{base}/mnt2", "SECRET": f"{base}/secret/key",
+            "B": f"{base}/btrfs", "MNT": f"{base}/mnt", "MNT2": f"{base}/mnt2", "SECRET": f"{base}/secret/key",
             "SETID": f"{base}/setid", "OTHER": f"{base}/other", "DISK": disk}
 
 
