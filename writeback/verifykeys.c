@@ -70,6 +70,18 @@ static int judge(const struct verify *v, const struct keyhist *h, struct weir_er
 	return 0;
 }
 
+/* Whether a commit or tag says that the gate made it. Returns: 1, 0 or a negative errno. */
+static int is_gates(const struct verify *v, const git_oid *oid)
+{
+	cleanup_buf struct buf object = { 0 };
+	struct weir_err none = { 0 };
+	int err = repo_read_object(v->repo, oid, GIT_OBJECT_COMMIT, OBJECT_MAX, &object, &none);
+
+	if (err < 0)
+		err = repo_read_object(v->repo, oid, GIT_OBJECT_TAG, OBJECT_MAX, &object, &none);
+	return err < 0 ? err : strstr(buf_str(&object), "\nWeir-Promotion: sha256:") != NULL;
+}
+
 /* The newest commit of a branch that has a record. Returns: 1 with it; 0 if there is none, or it is
  * the one that is verified; or a negative errno with e. */
 static int find_newest(const struct verify *v, git_oid *at, struct buf *ret_promotion,
@@ -87,12 +99,17 @@ static int find_newest(const struct verify *v, git_oid *at, struct buf *ret_prom
 			return 1;
 		if (err != -ENOENT)
 			return err_set(e, err, "%s", cause.text);
+		if (is_gates(v, at) != 0)
+			return err_set(e, -EBADMSG,
+				       "the record of the newest promotion of a branch is missing, "
+				       "and with it what is known of keys");
 		/* a tag that is nobody's promotion is no commit */
 		if (repo_read_commit(v->repo, at, &head, &cause) < 0 || head.parents == 0)
 			return 0;
 		*at = head.parent;
 	}
-	return 0;
+	return err_set(e, -E2BIG, "a branch has %d commits that nobody promoted at its tip",
+		       WALK_MAX);
 }
 
 /* The text is the one that its commit or tag names, whose message is the last part. */

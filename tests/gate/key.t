@@ -121,7 +121,7 @@ forge() { (cd work; eval "$1"; git add -A; git commit -q --allow-empty -m forged
 forge "rm ${id:0:2}/$id/keys"; fails 'another history' verify; forge "sed -i 's/once/twice/; s/ssh-ed25519 AAAA/ssh-ed25519 AAAB/' ${id:0:2}/$id/keys"; fails 'not in the ledger' verify
 forge "echo '{}' >${id:0:2}/$id/keys"; fails 'another version' verify; forge true; verify >/dev/null
 change two; two=$(tip); id=$two; (cd work; git fetch -q origin refs/weir/attestations; git checkout -q FETCH_HEAD); clone; verify_clone $two^ >/dev/null
-forge "rm ${id:0:2}/$id/keys"; clone; fails 'another history' verify_clone $two^; forge "echo 'x y' >>${id:0:2}/$id/promotion"; clone; fails 'not the one that its commit names' verify_clone $two^
+forge "rm ${id:0:2}/$id/keys"; clone; fails 'another history' verify_clone $two^; forge "echo 'x y' >>${id:0:2}/$id/promotion"; clone; fails 'not the one that its commit names' verify_clone $two^; forge "rm -r ${id:0:2}/$id"; clone; fails 'newest promotion of a branch is missing' verify_clone $two^
 EOT
 
 t "a tag by a key that was stolen does not verify in a clone either, nor one that was out of use" <<'EOT'
