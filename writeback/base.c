@@ -17,8 +17,9 @@ struct load {
 
 static int add(struct load *l, const char *root, const git_tree_entry *entry)
 {
+	const char *name = git_tree_entry_name(entry);
+	size_t root_len = strlen(root), name_len = strlen(name);
 	struct base_entry *b;
-	int n;
 
 	if (l->base->count == l->cap) {
 		size_t cap = l->cap ? l->cap * 2 : 256;
@@ -32,10 +33,12 @@ static int add(struct load *l, const char *root, const git_tree_entry *entry)
 	if (l->base->count >= BASE_ENTRIES_MAX)
 		return -E2BIG;
 	b = &l->base->entries[l->base->count];
-	n = asprintf(&b->path, "%s%s", root, git_tree_entry_name(entry));
-	if (n < 0)
+	b->len = root_len + name_len;
+	b->path = malloc(b->len + 1);
+	if (!b->path)
 		return -ENOMEM;
-	b->len = (size_t)n;
+	memcpy(b->path, root, root_len);
+	memcpy(b->path + root_len, name, name_len + 1);
 	/* a mode that old tools wrote (100664) is kept as it is where nothing changes */
 	b->mode = (uint32_t)git_tree_entry_filemode_raw(entry);
 	git_oid_cpy(&b->oid, git_tree_entry_id(entry));

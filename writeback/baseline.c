@@ -13,16 +13,20 @@
 void baseline_done(struct baseline *b)
 {
 	free(b->items);
+	digest_free(b->digest);
 	*b = (struct baseline){ 0 };
 }
 
 int baseline_add(struct baseline *b, uint32_t mode, uint64_t size,
 		 const unsigned char sha256[DIGEST_SIZE], const char *path, size_t len)
 {
-	cleanup_digest struct digest *d = digest_new();
 	char hex[DIGEST_HEX], head[32 + DIGEST_HEX];
+	struct digest *d;
 	int n;
 
+	if (!b->digest)
+		b->digest = digest_new();
+	d = b->digest;
 	if (b->count == b->cap) {
 		size_t cap = b->cap ? b->cap * 2 : 256;
 		void *items = reallocarray(b->items, cap, sizeof(*b->items));

@@ -21,6 +21,7 @@ struct baseline {
 	unsigned char (*items)[DIGEST_SIZE];
 	size_t count;
 	size_t cap;
+	struct digest *digest; /* for all of them, one after another */
 };
 
 void baseline_done(struct baseline *b);

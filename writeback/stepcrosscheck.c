@@ -16,14 +16,6 @@
 #include "writeback/reason.h"
 #include "writeback/tracecheck.h"
 
-static int read_again(const struct promotion *p, enum run_file file, const char *name,
-		      struct manifest_reader **ret_reader, struct weir_err *e)
-{
-	if (lseek(p->files[file], 0, SEEK_SET) < 0)
-		return err_errno(e, -errno, "%s", name);
-	return manifest_reader_new(p->files[file], name, ret_reader, e);
-}
-
 static int explain(const struct promotion *p, const struct tree_changes *changes,
 		   struct weir_err *e)
 {
@@ -72,18 +64,12 @@ static int count_untouched(const char *path, const struct mutation *m, void *arg
 
 static int check_manifests(struct promotion *p, struct tree_changes *changes, struct weir_err *e)
 {
-	cleanup_manifest_reader struct manifest_reader *before = NULL;
-	cleanup_manifest_reader struct manifest_reader *after = NULL;
 	struct untouched u = { p, 0 };
 	int err;
 
 	if (mutations_overflowed(p->mutations))
 		return refuse(e, REASON_LIMIT, "the trace changes more paths than can be checked");
-	err = read_again(p, RUN_BEFORE, "manifest.before", &before, e);
-	if (err == 0)
-		err = read_again(p, RUN_AFTER, "manifest.after", &after, e);
-	if (err == 0)
-		err = tree_compare_manifests(before, after, 0, changes, e);
+	err = tree_compare_tables(p->before, p->after, 0, changes, e);
 	if (err == 0)
 		err = explain(p, changes, e);
 	if (err < 0)

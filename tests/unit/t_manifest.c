@@ -379,8 +379,10 @@ static void expect_change(const struct tree_changes *c, size_t i, const char *pa
 
 static void t_compare(void **state)
 {
-	cleanup_tree_changes struct tree_changes c = { 0 }, again = { 0 };
+	cleanup_tree_changes struct tree_changes c = { 0 }, again = { 0 }, third = { 0 };
+	const struct tree_changes *const lists[] = { &c, &again, &third };
 	cleanup_manifest_reader struct manifest_reader *a = NULL, *b = NULL;
+	cleanup_manifest struct manifest *old = NULL, *now = NULL;
 	struct manifest_summary s;
 	cleanup_close int before = -1, after = -1;
 	struct weir_err e = { 0 };
@@ -408,7 +410,14 @@ static void t_compare(void **state)
 	assert_int_equal(manifest_reader_new(before, "b", &a, &e), 0);
 	assert_int_equal(manifest_reader_new(after, "a", &b, &e), 0);
 	assert_int_equal(tree_compare_manifests(a, b, 0, &again, &e), 0);
-	for (const struct tree_changes *l = &c; l; l = l == &c ? &again : NULL) {
+	lseek(before, 0, SEEK_SET);
+	lseek(after, 0, SEEK_SET);
+	assert_int_equal(manifest_load(before, "b", &old, &e), 0);
+	assert_int_equal(manifest_load(after, "a", &now, &e), 0);
+	assert_int_equal(tree_compare_tables(old, now, 0, &third, &e), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+		const struct tree_changes *l = lists[i];
+
 		assert_int_equal(l->count, 7);
 		expect_change(l, 0, "a.txt", TREE_CHANGED, TREE_CHANGED_CONTENT);
 		expect_change(l, 1, "dir", TREE_CHANGED, TREE_CHANGED_MODE);

@@ -40,8 +40,9 @@ int digest_add(struct digest *d, const void *data, size_t len)
 
 int digest_end(struct digest *d, unsigned char ret_hash[DIGEST_SIZE])
 {
+	/* the same algorithm again: to look it up costs more than a short text */
 	if (EVP_DigestFinal_ex(d->ctx, ret_hash, NULL) != 1 ||
-	    EVP_DigestInit_ex(d->ctx, EVP_sha256(), NULL) != 1)
+	    EVP_DigestInit_ex(d->ctx, NULL, NULL) != 1)
 		return -EIO;
 	return 0;
 }
@@ -62,19 +63,24 @@ void digest_hex(const unsigned char *hash, size_t len, char *ret_hex)
 	ret_hex[2 * len] = '\0';
 }
 
+/* One more than the value of each digit; 0: none. */
+static const unsigned char hex_values[256] = {
+	['0'] = 1,  ['1'] = 2,	['2'] = 3,  ['3'] = 4,	['4'] = 5,  ['5'] = 6,
+	['6'] = 7,  ['7'] = 8,	['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12,
+	['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,
+};
+
 int digest_unhex(const char *hex, unsigned char *ret_bytes, size_t len)
 {
-	static const char digits[] = "0123456789abcdef";
-
 	if (strlen(hex) != 2 * len)
 		return -EINVAL;
 	for (size_t i = 0; i < len; i++) {
-		const char *hi = strchr(digits, hex[2 * i]);
-		const char *lo = strchr(digits, hex[2 * i + 1]);
+		unsigned int hi = hex_values[(unsigned char)hex[2 * i]];
+		unsigned int lo = hex_values[(unsigned char)hex[2 * i + 1]];
 
-		if (!hi || !lo)
+		if (hi == 0 || lo == 0)
 			return -EINVAL;
-		ret_bytes[i] = (unsigned char)((hi - digits) << 4 | (lo - digits));
+		ret_bytes[i] = (unsigned char)((hi - 1) << 4 | (lo - 1));
 	}
 	return 0;
 }

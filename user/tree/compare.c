@@ -30,9 +30,11 @@ enum tree_strength tree_strength_find(const char *name)
 	return (enum tree_strength)i;
 }
 
-/* One of the two states: a manifest, or the tree itself. */
+/* One of the two states: a manifest, as a file or a table, or the tree itself. */
 struct source {
 	struct manifest_reader *reader;
+	const struct manifest *table;
+	size_t row; /* next one of table */
 	struct tree_walk *walk;
 	struct tree_entry entry;
 	bool have; /* entry is not used up */
@@ -62,6 +64,12 @@ static int advance(struct comparison *c, struct source *s)
 
 	if (s->have)
 		return 0;
+	if (s->table) {
+		s->have = s->row < s->table->count;
+		if (s->have)
+			manifest_get(s->table, s->row++, &s->entry);
+		return 0;
+	}
 	err = s->reader ? manifest_reader_next(s->reader, &s->entry, c->e)
 			: tree_walk_next(s->walk, &s->entry, c->e);
 	s->have = err > 0;
@@ -207,6 +215,19 @@ int tree_compare_manifests(struct manifest_reader *before, struct manifest_reade
 	struct comparison c = {
 		.before = { .reader = before },
 		.after = { .reader = after },
+		.mask = what_mask,
+		.e = e,
+	};
+
+	return compare(&c, ret_changes);
+}
+
+int tree_compare_tables(const struct manifest *before, const struct manifest *after,
+			uint32_t what_mask, struct tree_changes *ret_changes, struct weir_err *e)
+{
+	struct comparison c = {
+		.before = { .table = before },
+		.after = { .table = after },
 		.mask = what_mask,
 		.e = e,
 	};

@@ -69,6 +69,10 @@ enum tree_strength tree_strength_find(const char *name);
 int tree_compare_manifests(struct manifest_reader *before, struct manifest_reader *after,
 			   uint32_t what_mask, struct tree_changes *ret_changes,
 			   struct weir_err *e);
+/* The same of two manifests that are in memory already, each read and checked once.
+ * Gives: ret_changes for tree_changes_done. Borrows: tables. Returns: 0 or -ENOMEM. */
+int tree_compare_tables(const struct manifest *before, const struct manifest *after,
+			uint32_t what_mask, struct tree_changes *ret_changes, struct weir_err *e);
 
 /* Compares a manifest with the tree as it is. skip as in tree_walk_new. `after` is the tree; a
  * file that strength `stat` did not read carries the manifest's hash.

@@ -182,6 +182,15 @@ static bool take_hash(struct manifest_reader *r, struct tree_entry *entry)
 	return true;
 }
 
+/* Printable ASCII without a backslash stands as itself in the one form. */
+static bool is_plain(const char *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if (text[i] < ' ' || text[i] > '~' || text[i] == '\\')
+			return false;
+	return true;
+}
+
 /* The rest of the line as a path: escaped in its one form. */
 static const char *take_path(struct manifest_reader *r, struct tree_entry *entry)
 {
@@ -197,6 +206,11 @@ static const char *take_path(struct manifest_reader *r, struct tree_entry *entry
 		return "the path is missing";
 	if (buf_add(&r->path, r->pos, len) < 0)
 		return "out of memory";
+	if (is_plain(r->pos, len)) {
+		entry->path = r->path.data;
+		entry->path_len = len;
+		return NULL;
+	}
 	raw = escape_undo(r->path.data);
 	if (raw < 0)
 		return "a broken escape in the path";
