@@ -113,7 +113,7 @@ int BPF_PROG(weir_socket_connect, struct socket *sock, struct sockaddr *address,
 }
 
 /* Notes where others of the run find sk. A socket that shares its port is no proof of who is
- * reached there. */
+ * reached there; nor is it among members: who waits there already loses what it gets. */
 static __always_inline void open_door(struct weir_end *end, struct socket *sock, struct sock *sk,
 				      bool shared)
 {
@@ -154,7 +154,7 @@ static __always_inline int bind_to(struct weir_task *member, struct socket *sock
 		return weir_needless(r.hook);
 	r.type = sk->sk_type;
 	r.protocol = sk->sk_protocol;
-	if (judge_end(&end, &r, WEIR_POWER(LISTEN), weir_end_is_loopback(&end)))
+	if (judge_end(&end, &r, WEIR_POWER(LISTEN), weir_end_is_loopback(&end) && !shared))
 		return 1;
 	open_door(&end, sock, sk, shared);
 	return 0;
@@ -188,7 +188,7 @@ static __always_inline int listen_at(struct weir_task *member, struct socket *so
 		weir_end_set_v6(&end, sk->__sk_common.skc_v6_rcv_saddr.in6_u.u6_addr32);
 	r.type = sk->sk_type;
 	r.protocol = sk->sk_protocol;
-	if (judge_end(&end, &r, WEIR_POWER(LISTEN), weir_end_is_loopback(&end)))
+	if (judge_end(&end, &r, WEIR_POWER(LISTEN), weir_end_is_loopback(&end) && !shared))
 		return 1;
 	open_door(&end, sock, sk, shared);
 	return 0;

@@ -115,6 +115,25 @@ def among_udp():
         server.recv(1)
 
 
+def take_over(kind, type_, option):
+    """A place beside an outsider who shares his port."""
+    with socket.socket(socket.AF_INET, type_) as server:
+        server.setsockopt(socket.SOL_SOCKET, option, 1)
+        server.bind(("127.0.0.1", port(kind)))
+        if type_ == socket.SOCK_STREAM:
+            server.listen()
+
+
+@act
+def take_tcp():
+    take_over("shared_tcp", socket.SOCK_STREAM, socket.SO_REUSEPORT)
+
+
+@act
+def take_udp():
+    take_over("shared_udp", socket.SOCK_DGRAM, socket.SO_REUSEADDR)
+
+
 @act
 def listen_all():
     with socket.socket() as server:
@@ -193,17 +212,22 @@ def serve(where):
             ("tcp4", socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", 0)),
             ("tcp6", socket.AF_INET6, socket.SOCK_STREAM, ("::1", 0)),
             ("udp4", socket.AF_INET, socket.SOCK_DGRAM, ("127.0.0.1", 0)),
+            ("shared_tcp", socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", 0)),
+            ("shared_udp", socket.AF_INET, socket.SOCK_DGRAM, ("127.0.0.1", 0)),
             (None, socket.AF_UNIX, socket.SOCK_STREAM, where + "/stream"),
             (None, socket.AF_UNIX, socket.SOCK_STREAM, "\0weir-reach"),
             (None, socket.AF_UNIX, socket.SOCK_DGRAM, where + "/datagram")):
         s = socket.socket(family, type_)
+        if kind and kind.startswith("shared"):
+            s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+            s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         s.bind(address)
         if type_ == socket.SOCK_STREAM:
             s.listen(64)
         if kind:
             ports[kind] = s.getsockname()[1]
         kept.append(s)
-    threading.Thread(target=hand_over, args=(kept[3],), daemon=True).start()
+    threading.Thread(target=hand_over, args=(kept[5],), daemon=True).start()
     with open(where + "/ports.new", "w", encoding="ascii") as f:
         f.writelines("%s %d\n" % p for p in ports.items())
     os.rename(where + "/ports.new", where + "/ports")

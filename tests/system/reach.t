@@ -65,4 +65,11 @@ reach 'network: {loopback: true}' among among_udp tcp4
 is "$said" 'among ok,among_udp ok,tcp4 EPERM' 'loopback is among members' "$stderr"
 is "$(findings)" "['network connect tcp:127.0.0.1:$(port tcp4)']" \
 	'not with those who listen there besides' "$stderr"
+
+reach 'network: {loopback: true}' take_tcp take_udp
+is "$said" 'take_tcp EPERM,take_udp EPERM' 'nor is a port that somebody else shares' "$stderr"
+is "$(findings)" "['network bind udp:127.0.0.1:$(port shared_udp)', 'network listen tcp:127.0.0.1:$(port shared_tcp)']" \
+	'which is a listener to the world' "$stderr"
+reach "network: {listen: [{cidr: 127.0.0.1, ports: [$(port shared_tcp), $(port shared_udp)]}]}" take_tcp take_udp
+is "$said $status" 'take_tcp ok,take_udp ok 0' 'and takes a rule' "$stderr"
 done_testing
