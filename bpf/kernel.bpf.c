@@ -21,6 +21,8 @@
 
 /* power, operation and kind of a call in one number; 0: none */
 #define CALL(power, op, kind) ((WEIR_KIND_##kind) << 16 | (WEIR_OP_##op) << 8 | WEIR_POWER_##power)
+/* no policy grants it */
+#define WEIR_POWER_BPF 63
 #define CALL_POWER(call) WEIR_POWER_BIT((call)&63)
 #define CALL_OP(call) ((call) >> 8 & 0xff)
 #define CALL_KIND(call) ((call) >> 16 & 0xff)
@@ -76,6 +78,8 @@ __noinline __u32 weir_call_power(__u32 nr)
 __noinline __u32 weir_call_refused(__u32 nr)
 {
 	switch (nr) {
+	case NR_BPF:
+		return CALL(BPF, BPF, BPF);
 	case NR_UMOUNT2:
 		return CALL(MOUNT_UMOUNT, UMOUNT, MOUNT);
 	case NR_MOVE_MOUNT:
@@ -97,6 +101,12 @@ __noinline __u32 weir_call_refused(__u32 nr)
 __noinline __u32 weir_call_of_32(__u32 nr)
 {
 	switch (nr) {
+	case 5:
+		return NR_OPEN;
+	case 8:
+		return NR_CREAT;
+	case 295:
+		return NR_OPENAT;
 	case 25: /* stime */
 	case 79:
 		return NR_SETTIMEOFDAY;
@@ -227,6 +237,7 @@ static __always_inline int judge_call(struct weir_task *member, struct weir_trap
 		.op = CALL_OP(what),
 		.hook = hook,
 		.outcome = outcome,
+		.error = outcome == WEIR_OUTCOME_REFUSED ? EPERM : 0,
 	};
 
 	if (d.op == WEIR_OP_NAMESPACE) {
@@ -289,7 +300,9 @@ int BPF_PROG(weir_refused, const struct cred *cred, struct user_namespace *ns, i
 		return 0;
 	weir_read_call(&call);
 	what = weir_call_refused(call.nr);
-	if (!what)
+	/* of bpf, what is refused before the hook for it */
+	if (!what ||
+	    (call.nr == NR_BPF && call.arg[0] != BPF_MAP_CREATE && call.arg[0] != BPF_PROG_LOAD))
 		return 0;
 	/* no step can take a place in a program that looks at a function's end */
 	judge_call(member, &call, what, WEIR_HOOK_SECURITY_CAPABLE, WEIR_OUTCOME_REFUSED, true);

@@ -34,8 +34,8 @@ static __always_inline enum target target_of(struct task_struct *task)
 	return task->tgid == self->tgid || task->mm == self->mm ? TARGET_ITSELF : TARGET_FELLOW;
 }
 
-static __always_inline int act_on(struct weir_demand *d, struct task_struct *target,
-				  enum target whom)
+static __always_inline int act_by(struct weir_demand *d, struct task_struct *target,
+				  enum target whom, bool here)
 {
 	if (whom == TARGET_COLLECTOR) {
 		/* refused in every mode; its program is nobody's business */
@@ -45,7 +45,13 @@ static __always_inline int act_on(struct weir_demand *d, struct task_struct *tar
 	} else {
 		d->target = target;
 	}
-	return weir_demand(d);
+	return weir_demand_by(d, here);
+}
+
+static __always_inline int act_on(struct weir_demand *d, struct task_struct *target,
+				  enum target whom)
+{
+	return act_by(d, target, whom, WEIR_HERE);
 }
 
 /* Priority, processors, limits: among members nobody minds. */
@@ -60,23 +66,29 @@ static __always_inline int schedule(struct task_struct *target, __u16 hook, __u1
 	return whom >= TARGET_COLLECTOR ? act_on(&d, target, whom) : weir_needless(hook);
 }
 
-/* Memory and all else that ptrace can reach. */
-static __always_inline int attach(struct task_struct *target, __u16 hook, __u32 aux)
+/* Memory and all else that ptrace can reach. refused: by the kernel, so it is told and no more. */
+static __always_inline int attach(struct task_struct *target, __u16 hook, __u32 aux, bool refused)
 {
 	struct weir_demand d = WEIR_DEMAND(MEMORY_OUTSIDERS, hook, WEIR_OP_PTRACE);
 	enum target whom = target_of(target);
 
 	d.aux = aux;
+	if (refused) {
+		d.outcome = WEIR_OUTCOME_REFUSED;
+		d.error = EPERM;
+	}
 	if (whom == TARGET_FELLOW)
 		d.powers = WEIR_POWER(MEMORY_MEMBERS);
 	if (whom == TARGET_NONE)
 		return 0;
-	return whom >= TARGET_FELLOW ? act_on(&d, target, whom) : weir_needless(hook);
+	if (whom < TARGET_FELLOW)
+		return weir_needless(hook);
+	return act_by(&d, target, whom, refused || WEIR_HERE);
 }
 
 static __always_inline int attach_to(struct task_struct *target)
 {
-	return attach(target, WEIR_HOOK_PTRACE, 0);
+	return attach(target, WEIR_HOOK_PTRACE, 0, false);
 }
 
 static __always_inline bool is_collector(struct task_struct *task)
@@ -115,11 +127,20 @@ SEC("lsm/ptrace_access_check")
 int BPF_PROG(weir_ptrace, struct task_struct *target, unsigned int mode)
 {
 	bool attaches = (mode & PTRACE_MODE_ATTACH) && !(mode & PTRACE_MODE_NOAUDIT);
+	struct weir_task *member;
 
-	if (weir_state->host.runs == 0 || !weir_member())
+	if (weir_state->host.runs == 0)
 		return 0;
-	if (attaches || works_on_memory())
-		WEIR_ANSWER(attach_to(target));
+	member = weir_member();
+	if (!member)
+		return 0;
+	if (attaches || works_on_memory()) {
+		int deny = attach_to(target);
+
+		if (deny)
+			member->told = weir_address(target);
+		WEIR_ANSWER(deny);
+	}
 	if (!is_collector(target))
 		return 0;
 	asm volatile("" ::: "memory");
@@ -130,7 +151,7 @@ int BPF_PROG(weir_ptrace, struct task_struct *target, unsigned int mode)
 SEC("lsm/ptrace_traceme")
 int BPF_PROG(weir_ptrace_traceme, struct task_struct *parent)
 {
-	WEIR_ANSWER(attach(parent, WEIR_HOOK_PTRACE_TRACEME, 0));
+	WEIR_ANSWER(attach(parent, WEIR_HOOK_PTRACE_TRACEME, 0, false));
 }
 
 /* move_pages, migrate_pages */

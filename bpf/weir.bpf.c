@@ -22,6 +22,8 @@
 #include "bpf/space.bpf.c"
 #include "bpf/task.bpf.c"
 
+#include "bpf/attempt.bpf.c"
+
 #ifdef WEIR_STUBS
 #include "bpf/stubs.bpf.c"
 

@@ -93,7 +93,9 @@
 	X(SECURITY_CAPABLE, "security_capable", "kernel") \
 	X(PERF_EVENT_OPEN, "perf_event_open", "kernel") \
 	X(MODULE_REQUEST, "kernel_module_request", "kernel") \
-	X(KERNEL_READ_FILE, "kernel_read_file", "kernel")
+	X(KERNEL_READ_FILE, "kernel_read_file", "kernel") \
+	X(INODE_CAPABLE, "capable_wrt_inode_uidgid", "file") \
+	X(PTRACE_REFUSED, "__ptrace_may_access", "process")
 
 enum weir_hook {
 #define WEIR_X(id, name, family) WEIR_HOOK_##id,

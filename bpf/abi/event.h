@@ -222,7 +222,7 @@ struct weir_opev {
 	__u32 have;  /* rights found */
 	__u32 rule;  /* policy rule that gave them, 0: none */
 	__u32 aux;   /* open flags, ATTR_*, ioctl command, signal, bpf command, target tgid */
-	__u32 error; /* with WEIR_EV_EXISTED: the kind taken back */
+	__u32 error; /* with WEIR_EV_EXISTED: the kind taken back; if refused: an errno, or 0 */
 	struct weir_object first;
 	struct weir_object second; /* rename: target; link: new name */
 	__u32 first_len;	   /* bytes of the first path in the data */

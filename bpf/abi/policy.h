@@ -129,10 +129,11 @@ struct weir_task {
 	__u32 call_what;
 	__u32 pad;
 	__u64 clone_flags; /* of its last fork, as the kernel took them */
+	__u64 told;	   /* address of the process whose memory it was just denied */
 	/* the decision about what the task is doing (struct weir_work of bpf/lib/decide.bpf.h) */
 	__u64 work[WEIR_WORK_WORDS];
 };
-WEIR_ASSERT_SIZE(struct weir_task, 112 + 8 * WEIR_WORK_WORDS);
+WEIR_ASSERT_SIZE(struct weir_task, 120 + 8 * WEIR_WORK_WORDS);
 
 /* One inode for as long as it exists, also when memory forgets it in between. */
 struct weir_linkkey {
@@ -201,6 +202,7 @@ struct weir_run {
 	__u64 members;	 /* members there have been */
 	__u64 latch[32]; /* findings by kind, counted before they are written */
 	__u64 powers;	 /* WEIR_POWER_* that the policy grants */
+	__u64 attempts;	 /* bit n: what the kernel refuses counts as a finding of kind n */
 	/* namespaces of the collector, by address: changes in others are the run's own affair */
 	__u64 mnt_ns;
 	__u64 uts_ns;
@@ -211,7 +213,7 @@ struct weir_run {
 	__u64 owned; /* times that members said who gets the signals of a file */
 	struct weir_hookstat hooks[WEIR_HOOKS_MAX];
 };
-WEIR_ASSERT_SIZE(struct weir_run, 352 + 32 * WEIR_HOOKS_MAX);
+WEIR_ASSERT_SIZE(struct weir_run, 360 + 32 * WEIR_HOOKS_MAX);
 _Static_assert(WEIR_KIND_COUNT <= 32 && WEIR_HOOK_COUNT <= WEIR_HOOKS_MAX,
 	       "ABI: run state holds all kinds and hooks");
 

@@ -10,6 +10,7 @@
 
 #define EPERM 1
 #define EAGAIN 11
+#define EACCES 13
 #define EROFS 30
 
 #define S_IFMT 0170000

@@ -459,6 +459,13 @@ static __always_inline void weir_latch(struct weir_run *run, struct weir_note *n
 	__sync_fetch_and_add(&run->latch[note->kind & 31], 1);
 }
 
+/* Refused by the kernel: does that speak against the run? If not, it is on record. */
+static __always_inline void weir_weigh_attempt(struct weir_run *run, struct weir_note *note)
+{
+	if (!(run->attempts >> (note->kind & 31) & 1))
+		note->kind = WEIR_KIND_ATTEMPT;
+}
+
 /*
  * Ends a decision: latches, and records. Returns 0 to allow, 1 to deny. The caller turns that
  * into an errno with WEIR_ANSWER, because newer verifiers want to see the constant.

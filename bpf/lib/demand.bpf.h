@@ -24,8 +24,8 @@ struct weir_demand {
 	__u16 outcome; /* WEIR_OUTCOME_REFUSED: by the kernel, without us */
 	__u32 aux;
 	__u32 name_len;
-	__u32 rule; /* of the policy, that grants it; 0: none */
-	__u32 pad;
+	__u32 rule;		    /* of the policy, that grants it; 0: none */
+	__u32 error;		    /* REFUSED: the errno */
 	struct task_struct *target; /* the process that it is aimed at, NULL: none */
 	struct dentry *object;	    /* first object, NULL: none. Of a target: its program */
 	const char *name;	    /* kernel memory, NULL: none. See struct weir_objects */
@@ -137,9 +137,21 @@ static __always_inline void weir_read_call(struct weir_trap *call)
 }
 
 /* Numbers of the 64-bit table. Source: arch/x86/entry/syscalls/syscall_64.tbl. */
+#define NR_OPEN 2
 #define NR_IOCTL 16
 #define NR_SETSOCKOPT 54
 #define NR_CLONE 56
+#define NR_TRUNCATE 76
+#define NR_RENAME 82
+#define NR_MKDIR 83
+#define NR_RMDIR 84
+#define NR_CREAT 85
+#define NR_LINK 86
+#define NR_UNLINK 87
+#define NR_SYMLINK 88
+#define NR_CHMOD 90
+#define NR_CHOWN 92
+#define NR_LCHOWN 94
 #define NR_PIVOT_ROOT 155
 #define NR_ADJTIMEX 159
 #define NR_ACCT 163
@@ -160,6 +172,14 @@ static __always_inline void weir_read_call(struct weir_trap *call)
 #define NR_KEXEC_LOAD 246
 #define NR_REQUEST_KEY 249
 #define NR_KEYCTL 250
+#define NR_OPENAT 257
+#define NR_MKDIRAT 258
+#define NR_FCHOWNAT 260
+#define NR_UNLINKAT 263
+#define NR_RENAMEAT 264
+#define NR_LINKAT 265
+#define NR_SYMLINKAT 266
+#define NR_FCHMODAT 268
 #define NR_UNSHARE 272
 #define NR_SYSLOG 103
 #define NR_FANOTIFY_INIT 300
@@ -167,14 +187,19 @@ static __always_inline void weir_read_call(struct weir_trap *call)
 #define NR_SETNS 308
 #define NR_KCMP 312
 #define NR_FINIT_MODULE 313
+#define NR_RENAMEAT2 316
 #define NR_KEXEC_FILE_LOAD 320
+#define NR_BPF 321
+#define NR_IO_URING_ENTER 426
 #define NR_MOVE_MOUNT 429
 #define NR_FSOPEN 430
 #define NR_FSCONFIG 431
 #define NR_CLONE3 435
+#define NR_OPENAT2 437
 #define NR_PROCESS_MADVISE 440
 #define NR_MOUNT_SETATTR 442
 #define NR_QUOTACTL_FD 443
+#define NR_FCHMODAT2 452
 
 /* A step, or in the program itself: see weir_look_by. */
 int weir_need(struct weir_demand *d);
@@ -188,7 +213,11 @@ static __always_inline int weir_need_here(struct weir_demand *d)
 		return ask.deny;
 	ask.work->note.aux = d->aux;
 	ask.work->note.rule = d->rule;
-	ask.work->note.outcome = d->outcome;
+	if (d->outcome == WEIR_OUTCOME_REFUSED) {
+		ask.work->note.outcome = d->outcome;
+		ask.work->note.error = d->error;
+		weir_weigh_attempt(ask.run, &ask.work->note);
+	}
 	objects.first = d->object;
 	if (d->target) {
 		weir_put_target(&d->peer, d->target);

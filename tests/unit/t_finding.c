@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "tests/unit/records.h"
+#include "user/base/cleanup.h"
 #include "user/base/escape.h"
 #include "user/event/finding.h"
 
@@ -285,6 +286,40 @@ static void no_object_no_path(void **state)
 	json_decref(json);
 }
 
+static void an_attempt_says_why_it_was_refused(void **state)
+{
+	static const struct {
+		uint32_t error;
+		unsigned int outcome;
+		const char *name; /* NULL: none is told */
+	} rows[] = {
+		{ EACCES, WEIR_OUTCOME_REFUSED, "EACCES" },
+		{ EPERM, WEIR_OUTCOME_REFUSED, "EPERM" },
+		{ ENOSPC, WEIR_OUTCOME_REFUSED, "unknown" },
+		{ 0, WEIR_OUTCOME_REFUSED, NULL },
+		{ EPERM, WEIR_OUTCOME_DENIED, NULL }, /* not an errno then */
+	};
+	struct world *w = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct weir_opev op = rec_plain(1, 10, WEIR_OP_READ, WEIR_KIND_CREDENTIAL_READ);
+		char path[16];
+		json_t *json;
+
+		op.outcome = (uint16_t)rows[i].outcome;
+		op.error = rows[i].error;
+		snprintf(path, sizeof(path), "/k%zu", i);
+		assert_int_equal(add(w, op, path, NULL), 1);
+		json = finding_json(findings_at(w->findings, i));
+		if (rows[i].name)
+			assert_string_equal(json_string_value(json_object_get(json, "errno")),
+					    rows[i].name);
+		else
+			assert_null(json_object_get(json, "errno"));
+		json_decref(json);
+	}
+}
+
 static void outsiders_are_shown_by_their_numbers(void **state)
 {
 	struct world *w = *state;
@@ -449,6 +484,7 @@ int main(void)
 		WORLD_TEST(paths_of_6000_bytes_are_whole),
 		WORLD_TEST(truncated_paths_match_no_mount),
 		WORLD_TEST(no_object_no_path),
+		WORLD_TEST(an_attempt_says_why_it_was_refused),
 		WORLD_TEST(outsiders_are_shown_by_their_numbers),
 		WORLD_TEST(notes_are_findings),
 		WORLD_TEST(past_the_bound_everything_is_counted),

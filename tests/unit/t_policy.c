@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "bpf/abi/event.h"
 #include "user/base/cleanup.h"
 #include "user/policy/path.h"
 #include "user/policy/schema.h"
@@ -211,6 +212,39 @@ static void t_every_power(void **state)
 	}
 }
 
+/* What the kernel refuses is a finding or not, by what it was about. */
+static void t_attempts(void **state)
+{
+	static const uint64_t always = 1ull << WEIR_KIND_TAMPER | 1ull << WEIR_KIND_BPF;
+	static const struct {
+		const char *text;
+		uint64_t on, off;
+	} rows[] = {
+		{ HEAD,
+		  1ull << WEIR_KIND_CREDENTIAL_READ | 1ull << WEIR_KIND_MEMORY_ACCESS |
+			  1ull << WEIR_KIND_KERNEL_TUNABLE | 1ull << WEIR_KIND_MODULE |
+			  1ull << WEIR_KIND_NAMESPACE | 1ull << WEIR_KIND_MOUNT,
+		  1ull << WEIR_KIND_NONE | 1ull << WEIR_KIND_FILE_OUTSIDE |
+			  1ull << WEIR_KIND_ATTEMPT },
+		{ HEAD "attempts: {credentials: notice}\n", 1ull << WEIR_KIND_MEMORY_ACCESS,
+		  1ull << WEIR_KIND_CREDENTIAL_READ },
+		{ HEAD "attempts: {memory: notice, kernel: finding}\n",
+		  1ull << WEIR_KIND_KERNEL_TUNABLE, 1ull << WEIR_KIND_MEMORY_ACCESS },
+		{ HEAD "attempts: {kernel: notice, files: finding}\n",
+		  1ull << WEIR_KIND_FILE_OUTSIDE | 1ull << WEIR_KIND_FILE_CONTROL,
+		  1ull << WEIR_KIND_MODULE | 1ull << WEIR_KIND_MOUNT | 1ull << WEIR_KIND_NONE },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		cleanup_policy struct policy *p = load_ok(rows[i].text);
+		uint64_t kinds = policy_attempts(p);
+
+		assert_int_equal(kinds & (rows[i].on | always), rows[i].on | always);
+		assert_int_equal(kinds & rows[i].off, 0);
+	}
+}
+
 struct bad {
 	const char *text;
 	const char *where; /* LINE:COLUMN */
@@ -250,6 +284,10 @@ static const struct bad bads[] = {
 	{ HEAD "coverage: net\n", "6:11", "write one of full, files, syscall" },
 	{ HEAD "lossless: yes\n", "6:11", "'yes' is unknown; write true or false" },
 	{ HEAD "lossless: \"true\"\n", "6:11", "true or false, without quotes" },
+	{ HEAD "attempts: notice\n", "6:11", "attempts: a single value is not a map" },
+	{ HEAD "attempts: {files: maybe}\n", "6:19",
+	  "'maybe' is unknown; write one of finding, notice" },
+	{ HEAD "attempts: {monitor: notice}\n", "6:12", "unknown key 'monitor' in attempts" },
 	{ HEAD "grace: 1\n", "6:8", "grace: '1' is not a duration: a number and ms, s, m, h or d" },
 	{ HEAD "grace: -1s\n", "6:8", "is not a duration" },
 	{ HEAD "grace: 1.s\n", "6:8", "is not a duration" },
@@ -586,6 +624,7 @@ int main(void)
 		cmocka_unit_test(t_write_without),
 		cmocka_unit_test(t_powers_as_text),
 		cmocka_unit_test(t_every_power),
+		cmocka_unit_test(t_attempts),
 		cmocka_unit_test(t_bad_input),
 		cmocka_unit_test(t_big),
 		cmocka_unit_test(t_hostile_names_are_escaped),

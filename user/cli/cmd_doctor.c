@@ -94,7 +94,7 @@ static int prove(struct kern *k, struct weir_err *e)
 		bool after = k->source == KERN_SOURCE_SYSCALL;
 
 		kern_slot_start(&slot, after ? WEIR_MODE_OBSERVE : WEIR_MODE_ENFORCE,
-				after ? WEIR_RUN_AFTER : 0, WEIR_RIGHT_READ, 0);
+				after ? WEIR_RUN_AFTER : 0, WEIR_RIGHT_READ, 0, 0);
 		err = kern_canary_fly(&slot, place, CANARY_MS, e);
 	}
 	kern_slot_release(&slot);

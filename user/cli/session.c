@@ -281,7 +281,7 @@ int session_attach(struct session *s, struct weir_err *e)
 	if (err < 0)
 		return err;
 	kern_slot_start(&s->slot, s->mode, flags | (admin ? WEIR_RUN_ADMIN : 0), rights,
-			s->image ? s->image->powers : 0);
+			s->image ? s->image->powers : 0, s->image ? s->image->attempts : 0);
 	err = pipe_json(&s->pipe, VERDICT_START, start_record(s));
 	if (err < 0)
 		return err_errno(e, err, "starting the trace");

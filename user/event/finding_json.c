@@ -161,6 +161,12 @@ static int set_aim(json_t *o, const struct finding *f)
 	return json_object_set_new(o, "peer", peer_json(&f->peer));
 }
 
+/* The kernel's own refusals. */
+static const char *errno_name(uint32_t error)
+{
+	return error == EACCES ? "EACCES" : error == EPERM ? "EPERM" : "unknown";
+}
+
 static int set_extras(json_t *o, const struct finding *f)
 {
 	if (*f->other && set_escaped(o, "other", NULL, f->other, strlen(f->other)) < 0)
@@ -168,6 +174,9 @@ static int set_extras(json_t *o, const struct finding *f)
 	if (*f->text && json_object_set_new(o, "text", json_string(f->text)) < 0)
 		return -ENOMEM;
 	if (set_aim(o, f) < 0)
+		return -ENOMEM;
+	if (f->outcome == WEIR_OUTCOME_REFUSED && f->error &&
+	    json_object_set_new(o, "errno", json_string(errno_name(f->error))) < 0)
 		return -ENOMEM;
 	return f->overflow ? json_object_set_new(o, "overflow", json_true()) : 0;
 }

@@ -74,7 +74,10 @@ bool verdict_hook_optional(unsigned int hook)
 	       /* file_ioctl sees compat ioctls where this one is missing */
 	       hook == WEIR_HOOK_FILE_IOCTL_COMPAT ||
 	       /* file_setattr(2) came with it, in 6.17 */
-	       hook == WEIR_HOOK_INODE_FILE_SETATTR;
+	       hook == WEIR_HOOK_INODE_FILE_SETATTR ||
+	       /* a function of the kernel's own, which a build may have inlined: without it, what
+		* the kernel refuses is not told, but nothing that succeeds is missed */
+	       hook == WEIR_HOOK_PTRACE_REFUSED;
 }
 
 /* One text for each reason, several for what the collector says itself. */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/bpf.h>
+#include <linux/capability.h>
 #include <linux/fs.h>
 #include <poll.h>
 #include <signal.h>
@@ -220,6 +221,22 @@ static int do_fork(struct canary *c)
 	return status == 0 ? -1 : 0;
 }
 
+/* The owner's own file, whose mode says no, without the capability to disregard that. It is not
+ * taken back: last of all. */
+static int do_refused(struct canary *c)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct caps[2];
+
+	if (syscall(SYS_capget, &head, caps) < 0)
+		return 0;
+	caps[0].effective &= ~(1u << CAP_DAC_OVERRIDE | 1u << CAP_DAC_READ_SEARCH);
+	if (syscall(SYS_capset, &head, caps) < 0 || openat(c->no, "closed", O_RDONLY) >= 0)
+		return 0;
+	errno = errno == EACCES ? EPERM : 0;
+	return -1;
+}
+
 /* clang-format off */
 #define REACH(name) \
 	static int reach_##name(struct canary *c) { return canary_##name(&c->reach); }
@@ -266,6 +283,7 @@ static const struct canary_proof proofs[] = {
 	{ WEIR_HOOK_BPF, do_bpf },
 	{ WEIR_HOOK_TASK_KILL, do_kill },
 	{ WEIR_HOOK_PTRACE, do_ptrace },
+	{ WEIR_HOOK_PTRACE_REFUSED, do_ptrace },
 	{ WEIR_HOOK_SIGIO, do_sigio },
 	{ WEIR_HOOK_TASK_SETRLIMIT, do_setrlimit },
 	{ WEIR_HOOK_SOCKET_CREATE, reach_socket },
@@ -283,6 +301,7 @@ static const struct canary_proof proofs[] = {
 	{ WEIR_HOOK_MSGCTL, reach_remove_queue },
 	{ WEIR_HOOK_SEMCTL, reach_remove_semaphores },
 	{ WEIR_HOOK_SHMCTL, reach_remove_memory },
+	{ WEIR_HOOK_INODE_CAPABLE, do_refused },
 };
 
 /* Most proofs that a source has. */

@@ -30,6 +30,8 @@ int canary_tidy(int no, struct weir_err *e)
 	unlinkat(no, "dir2", AT_REMOVEDIR);
 	err = fsio_replace(no, "file", "", 0, 0600, e);
 	if (err == 0)
+		err = fsio_replace(no, "closed", "", 0, 0, e);
+	if (err == 0)
 		err = fsio_replace(no, "program", "#!/bin/false\n", 13, 0700, e);
 	if (err == 0 && mkdirat(no, "dir", 0700) < 0 && errno != EEXIST)
 		err = err_errno(e, -errno, "the canary's dir");

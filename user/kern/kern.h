@@ -134,9 +134,10 @@ int kern_ring_fd(const struct kern_ring *r);
 int kern_ring_drain(struct kern_ring *r, int wait_ms);
 
 /* Begins to judge: from here on rules hold. rights: where no rule applies; powers: WEIR_POWER_*
- * of members. */
+ * of members; attempts: kinds of findings of which an attempt that the kernel refuses is one,
+ * bit n for enum weir_kind n. */
 void kern_slot_start(struct kern_slot *s, uint32_t mode, uint32_t flags, uint32_t rights,
-		     uint64_t powers);
+		     uint64_t powers, uint64_t attempts);
 
 /* Frees rules, ring and slot. Members that are left keep a dead run's rights: none. */
 void kern_slot_release(struct kern_slot *s);

@@ -84,6 +84,18 @@ struct kernel_has {
 	bool cast;
 };
 
+/* At the end of a function of the kernel's, by its name. */
+static const enum weir_hook of_functions[] = { WEIR_HOOK_SECURITY_CAPABLE, WEIR_HOOK_INODE_CAPABLE,
+					       WEIR_HOOK_PTRACE_REFUSED };
+
+static bool is_of_function(unsigned int hook)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(of_functions); i++)
+		if (of_functions[i] == hook)
+			return true;
+	return false;
+}
+
 /* What objects_load asks back for. */
 struct choice {
 	struct kern *kern;
@@ -95,13 +107,19 @@ static void look_at_type(const struct btf *btf, __u32 id, enum kern_source sourc
 			 struct kernel_has *has)
 {
 	const struct btf_type *t = btf__type_by_id(btf, id);
-	const char *function = source == KERN_SOURCE_FMOD_RET ? FMOD_PREFIX : "bpf_lsm_";
-	const char *name, *prefix = btf_is_func(t) ? function : "btf_trace_";
+	const char *hooks = source == KERN_SOURCE_FMOD_RET ? FMOD_PREFIX : "bpf_lsm_";
+	const char *name, *prefix = btf_is_func(t) ? hooks : "btf_trace_";
 
 	if (!btf_is_func(t) && !btf_is_typedef(t))
 		return;
 	name = btf__name_by_offset(btf, t->name_off);
-	if (name[0] != 'b' && name[0] != function[0])
+	for (size_t i = 0; btf_is_func(t) && i < ARRAY_SIZE(of_functions); i++) {
+		const char *function = names_hook(of_functions[i]);
+
+		if (name[0] == function[0] && strcmp(name, function) == 0)
+			has->hooks[of_functions[i]].id = id;
+	}
+	if (name[0] != 'b' && name[0] != hooks[0])
 		return;
 	if (btf_is_func(t) && strcmp(name, "bpf_rdonly_cast") == 0)
 		has->cast = true;
@@ -111,7 +129,7 @@ static void look_at_type(const struct btf *btf, __u32 id, enum kern_source sourc
 		const struct btf_type *proto =
 			btf_is_func(t) ? btf__type_by_id(btf, t->type) : NULL;
 
-		if (strcmp(fmod_name(i, source), name + strlen(prefix)) != 0)
+		if (is_of_function(i) || strcmp(fmod_name(i, source), name + strlen(prefix)) != 0)
 			continue;
 		has->hooks[i].id = id;
 		if (proto) {
@@ -162,6 +180,11 @@ static void choose_programs(struct bpf_object *programs, void *arg)
 		if (hook >= 0 && is_lsm) {
 			fits = program_fits(prog, c->has->hooks[hook].args);
 			if (!c->has->hooks[hook].args && verdict_hook_optional((unsigned int)hook))
+				c->kern->hooks[hook].source = KERN_SOURCE_ABSENT;
+		}
+		if (hook >= 0 && is_of_function((unsigned int)hook) && !c->has->hooks[hook].id) {
+			fits = false;
+			if (verdict_hook_optional((unsigned int)hook))
 				c->kern->hooks[hook].source = KERN_SOURCE_ABSENT;
 		}
 		if (hook >= 0 && names_hook_in((unsigned int)hook, c->without))

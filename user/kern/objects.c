@@ -106,6 +106,7 @@ static const struct handler {
 } handlers[] = {
 	{ "lsm+", BPF_PROG_TYPE_LSM, BPF_LSM_MAC, prepare_hook },
 	{ "tp_btf+", BPF_PROG_TYPE_TRACING, BPF_TRACE_RAW_TP, prepare_hook },
+	{ "fexit+", BPF_PROG_TYPE_TRACING, BPF_TRACE_FEXIT, prepare_hook },
 	{ "freplace+", BPF_PROG_TYPE_EXT, 0, prepare_step },
 };
 

@@ -139,7 +139,8 @@ void pins_coverage(struct kern *k)
 		if (strncmp(names_hook(i), "cgroup_", 7) == 0)
 			k->hooks[i].source = KERN_SOURCE_CGROUP;
 		else if (i == WEIR_HOOK_TASK_NEWTASK || i == WEIR_HOOK_PROCESS_EXEC ||
-			 i == WEIR_HOOK_PROCESS_EXIT || i == WEIR_HOOK_SECURITY_CAPABLE)
+			 i == WEIR_HOOK_PROCESS_EXIT || i == WEIR_HOOK_SECURITY_CAPABLE ||
+			 i == WEIR_HOOK_INODE_CAPABLE || i == WEIR_HOOK_PTRACE_REFUSED)
 			k->hooks[i].source = KERN_SOURCE_TRACING;
 		else
 			k->hooks[i].source = k->source;

@@ -107,12 +107,13 @@ int kern_slot_take(struct kern *k, size_t ring_bytes, struct kern_slot *ret_slot
 }
 
 void kern_slot_start(struct kern_slot *s, uint32_t mode, uint32_t flags, uint32_t rights,
-		     uint64_t powers)
+		     uint64_t powers, uint64_t attempts)
 {
 	struct weir_run *run = kern_run(s->kern, s->slot);
 
 	run->rights = rights;
 	run->powers = powers;
+	run->attempts = attempts;
 	run->flags = WEIR_RUN_TAKEN | flags;
 	__atomic_store_n(&run->mode, mode, __ATOMIC_SEQ_CST);
 }

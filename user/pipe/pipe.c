@@ -91,7 +91,9 @@ static void want_of(struct pipe *p, const struct event *e)
 
 	if (!(e->op.flags & WEIR_EV_CANARY))
 		p->wants.powers |= e->op.powers & WEIR_POWERS_ALL;
-	if (missing == 0 || (e->op.flags & (WEIR_EV_CANARY | WEIR_EV_OUTSIDER)))
+	/* what the kernel refuses, no policy gives */
+	if (missing == 0 || e->op.outcome == WEIR_OUTCOME_REFUSED ||
+	    (e->op.flags & (WEIR_EV_CANARY | WEIR_EV_OUTSIDER)))
 		return;
 	if ((e->op.flags & WEIR_EV_BAD_FIRST) && event_path_first(e, path, sizeof(path)) >= 0)
 		want(p, e->op.first.dev, path, missing);

@@ -142,6 +142,7 @@ int policy_compile(const struct policy *p, const struct policy_env *env,
 		return err_errno(e, -ENOMEM, "%s", p->file);
 	im->rights = WEIR_RIGHT_READ;
 	im->powers = policy_powers(p);
+	im->attempts = policy_attempts(p);
 	for (size_t i = 0; err == 0 && i < ARRAY_SIZE(steps); i++)
 		err = steps[i](&b);
 	build_done(&b);

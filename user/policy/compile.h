@@ -102,6 +102,7 @@ struct policy_image {
 	char *workspace;	       /* real path */
 	uint32_t rights;	       /* default, where no rule applies */
 	uint64_t powers;	       /* WEIR_POWER_* that are granted */
+	uint64_t attempts;	       /* kinds of which a refused attempt is a finding, as bits */
 	struct policy_object *objects; /* by policy_path_compare, no path twice */
 	size_t object_count;
 	struct policy_name *names; /* by directory, then name; no pair twice */

@@ -20,6 +20,9 @@
  *   memory: [members]                  powers, as in bpf/abi/power.h: what is no file
  *   namespaces: [user, mount]
  *   credentials: [~/.ssh]              stores: reading them is a finding
+ *   attempts:                          what the kernel refused before any rule was asked is a
+ *     {credentials: finding, memory: finding, kernel: finding, files: notice}
+ *                                      finding or a notice; attempts on weir are findings
  *   files:
  *     - path: ${WORKSPACE}             the directory and all below it
  *       allow: [write, exec]           rights as in bpf/abi/policy.h
@@ -247,6 +250,11 @@ struct policy {
 	struct policy_powers powers;
 
 	struct policy_texts credentials; /* paths as written */
+	/* 1: an attempt that the kernel refuses is a finding */
+	struct policy_value attempt_credentials;
+	struct policy_value attempt_memory;
+	struct policy_value attempt_kernel;
+	struct policy_value attempt_files;
 	struct policy_rules files;
 
 	struct policy_nets egress;
@@ -306,6 +314,10 @@ int policy_add_rights(struct buf *b, uint32_t rights);
 
 /* All powers that a policy grants. Borrows: p. Returns: WEIR_POWER_* bits. */
 uint64_t policy_powers(const struct policy *p);
+
+/* Kinds of findings of which an attempt that the kernel refused is one too. Borrows: p.
+ * Returns: bit n for enum weir_kind n. */
+uint64_t policy_attempts(const struct policy *p);
 
 /* Appends powers as lines of a policy, such as "namespaces: [user, mount]", one for each key;
  * powers that no policy can grant say nothing. Returns: as buf_add. */

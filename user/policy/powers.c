@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "bpf/abi/event.h"
 #include "user/base/cleanup.h"
 #include "user/policy/policy.h"
 #include "user/policy/reach.h"
@@ -48,6 +49,24 @@ uint64_t policy_powers(const struct policy *p)
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
 		powers |= value_of(p, &keys[i])->value;
 	return powers | policy_reach_powers(p);
+}
+
+uint64_t policy_attempts(const struct policy *p)
+{
+#define KIND(id) (1ull << WEIR_KIND_##id)
+	uint64_t kinds = KIND(TAMPER) | KIND(BPF);
+
+	if (p->attempt_credentials.value)
+		kinds |= KIND(CREDENTIAL_READ) | KIND(PRIVILEGE);
+	if (p->attempt_memory.value)
+		kinds |= KIND(MEMORY_ACCESS);
+	if (p->attempt_kernel.value)
+		kinds |= KIND(KERNEL_TUNABLE) | KIND(MODULE) | KIND(NAMESPACE) | KIND(MOUNT);
+	if (p->attempt_files.value)
+		kinds |= KIND(FILE_OUTSIDE) | KIND(FILE_CONTROL) | KIND(EXEC_NEW_BINARY) |
+			 KIND(IPC) | KIND(NETWORK);
+	return kinds;
+#undef KIND
 }
 
 static void add_key(struct buf *b, const struct power_key *key, uint64_t powers)

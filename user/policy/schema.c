@@ -33,6 +33,8 @@ static const struct policy_choice unlisted[] = { { "list", POLICY_UNLISTED_LIST 
 						 { "refuse", POLICY_UNLISTED_REFUSE },
 						 { 0 } };
 
+static const struct policy_choice weights[] = { { "finding", 1 }, { "notice", 0 }, { 0 } };
+
 static const struct policy_choice roles[] = {
 #define WEIR_X(id, name) { name, POLICY_ROLE_##id },
 	POLICY_ROLES(WEIR_X)
@@ -215,6 +217,14 @@ static const struct policy_field rule_fields[] = {
 	{ 0 },
 };
 
+static const struct policy_field attempts_fields[] = {
+	CHOICE("credentials", AT(attempt_credentials), weights, 1),
+	CHOICE("memory", AT(attempt_memory), weights, 1),
+	CHOICE("kernel", AT(attempt_kernel), weights, 1),
+	CHOICE("files", AT(attempt_files), weights, 0),
+	{ 0 },
+};
+
 #define WANT_GLOBS "a list of globs, such as [\"src/**\", Makefile]"
 
 static const struct policy_field tier_fields[] = {
@@ -276,6 +286,7 @@ static const struct policy_field policy_fields[] = {
 	POWERS("mounts", mounts),
 	POWERS("kernel", kernel),
 	TEXTS("credentials", AT(credentials), "a list of paths, such as [~/.ssh]"),
+	MAP("attempts", attempts_fields),
 	{ .key = "files",
 	  .kind = POLICY_KIND_RULES,
 	  .offset = AT(files),
