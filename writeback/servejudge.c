@@ -407,7 +407,7 @@ static int read_config(struct judge *j, struct weir_err *e)
 /* Of each principal so many at once, that one does not use up what a relay may have. */
 static int take_seat(struct judge *j, struct weir_err *e)
 {
-	const char *principal = j->caller.principal;
+	const char *principal = j->caller.principal ? j->caller.principal : "";
 	cleanup_proto struct proto_message m = { 0 };
 	int32_t answer;
 	int err = proto_send(j->broker, SERVE_ASK_SEAT, principal, strlen(principal), NULL, 0);

@@ -70,7 +70,7 @@ int verifydir_find(const struct repo *r, int dir, const char *want, git_oid *ret
 	buf_addf(&entry, "%s - /-", err == 1 ? name : "");
 	if (err == 0 || dirs_parse(buf_str(&entry), &d) < 0)
 		return fail(e, "it has no NAME" DIRS_BUNDLE " of the gate, or more than one");
-	if (want && strcmp(want, name) != 0)
+	if (name && want && strcmp(want, name) != 0)
 		return refuse(e, REASON_VERIFY, VERIFYDIR_LINK ": it is dir:%s, not dir:%s", name,
 			      want);
 	err = repo_read_ref(r, d.ref, ret_commit, &cause);

@@ -46,8 +46,8 @@
 
 /* Two changes of one tick of the kernel's coarse clock look the same: 10 ms at HZ=100,
  * doubled; and file systems that keep whole seconds (or two, FAT) are seen by their zeros. */
-#define MANIFEST_TICK_NS 20000000ll
-#define MANIFEST_TICK_COARSE_NS 2000000000ll
+#define MANIFEST_TICK_NS 20000000LL
+#define MANIFEST_TICK_COARSE_NS 2000000000LL
 
 struct manifest_summary {
 	uint64_t entries;
