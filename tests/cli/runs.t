@@ -17,7 +17,7 @@ is "$status $stdout" '0 no runs' 'list: no runs, and no state directory either'
 [[ ! -e $state ]]
 ok $? 'which it does not make'
 try weir list --json
-is "$status $(value 'x')" "0 {'schema': 'weir.list/1', 'runs': []}" 'list --json: the same'
+is "$status $(value 'x')" "0 {'schema': 'weir.list/1', 'runs': [], 'seals': []}" 'list --json: the same'
 wrong 'show without runs' '^weir: there is no run yet' weir show
 wrong 'rm without runs' '^weir: there is no run yet' weir rm last
 wrong 'commit without runs' '^weir: there is no run yet' weir commit -m x

@@ -6,7 +6,7 @@
 
 commands=$(weir help | sed -n 's/^  \([a-z]*\) .*/\1/p' | grep -v '^help$')
 gate_commands=$(weir-gate help | sed -n 's/^  \([a-z]*\) .*/\1/p')
-like "$(paste -sd ' ' <<<"$commands")" '^run show trace list rm commit .*recover' 'weir help lists the commands'
+like "$(paste -sd ' ' <<<"$commands")" '^run show trace list rm seal unseal commit .*recover' 'weir help lists the commands'
 like "$(paste -sd ' ' <<<"$gate_commands")" '^init .*nonce .*commit .*verify' 'weir-gate help likewise'
 
 wrong 'weir alone' '^weir: which command\? `weir help` ' weir

@@ -26,6 +26,8 @@ int cmd_run(int argc, char **argv);
 int cmd_show(int argc, char **argv);
 int cmd_trace(int argc, char **argv);
 int cmd_list(int argc, char **argv);
+int cmd_seal(int argc, char **argv);
+int cmd_unseal(int argc, char **argv);
 int cmd_rm(int argc, char **argv);
 int cmd_recover(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);

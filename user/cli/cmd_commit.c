@@ -17,10 +17,9 @@
 #include "user/cli/gatecall.h"
 #include "user/cli/runs.h"
 #include "user/cli/say.h"
-#include "user/kern/kern.h"
+#include "user/cli/seal.h"
 #include "user/tree/rundir.h"
 
-#define SEAL_RING_BYTES 65536
 #define GATE_ARGS 24
 
 /* The workspace as the run's statement names it; only to know what to seal. The gate
@@ -45,46 +44,14 @@ static char *workspace_of(const struct rundir *run)
 	return path;
 }
 
-struct seal {
-	struct kern *kern;
-	struct kern_slot slot;
-	int fd;
-};
-
-static void seal_end(struct seal *s)
-{
-	if (s->kern)
-		kern_slot_release(&s->slot);
-	kern_close(s->kern);
-	if (s->fd >= 0)
-		close(s->fd);
-}
-
-static int seal_begin(const char *workspace, enum kern_source source, struct seal *s,
-		      struct weir_err *e)
-{
-	int err;
-
-	s->fd = open(workspace, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (s->fd < 0)
-		return err_errno(e, -errno, "workspace %s", workspace);
-	err = kern_open(source, NULL, &s->kern, e);
-	if (err == 0)
-		err = kern_slot_take(s->kern, SEAL_RING_BYTES, &s->slot, e);
-	/* if this process dies, so does the seal */
-	if (err == 0)
-		err = kern_adopt(&s->slot, 0, WEIR_ROLE_COLLECTOR, e);
-	return err == 0 ? kern_watch(&s->slot, s->fd, true, e) : err;
-}
-
 static int promote(const struct rundir *run, const char *option, const char *const *rest,
 		   struct weir_err *e)
 {
 	const char *args[GATE_ARGS] = { "commit", "--run", run->path };
 	cleanup_free char *workspace = workspace_of(run);
-	struct seal seal = { .fd = -1, .slot.ring_fd = -1 };
+	struct seal seal = SEAL_NONE;
 	struct kern_probe probe;
-	uint64_t refused = 0;
+	unsigned long long denied;
 	int n = 3, status = 0;
 
 	if (option)
@@ -104,13 +71,12 @@ static int promote(const struct rundir *run, const char *option, const char *con
 		status = seal_begin(workspace, probe.source, &seal, e);
 	if (status == 0)
 		status = gate_call(args, NULL, e);
-	if (seal.kern && seal.slot.kern)
-		refused = kern_run(seal.kern, seal.slot.slot)->latch[WEIR_KIND_GATE_RACE];
+	denied = seal_denied(&seal);
 	seal_end(&seal);
-	if (refused)
+	if (denied)
 		fprintf(stderr,
 			"weir: while the gate worked, %llu attempts to change %s were denied\n",
-			(unsigned long long)refused, workspace);
+			denied, workspace);
 	return status;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* weir list: all runs, the newest last. */
+/* weir list: all runs, the newest last, and the seals of `weir seal`. */
 #include <argp.h>
 #include <errno.h>
 #include <stdio.h>
@@ -70,7 +70,17 @@ static json_t *line_of(const char *state, const char *id, const struct rundir_lo
 	return line;
 }
 
-static int collect(const char *state, json_t *list, struct weir_err *e)
+static json_t *seal_of(const struct rundir_lock_info *lock)
+{
+	cleanup_buf struct buf path = { 0 };
+
+	buf_add_escaped(&path, lock->path, strlen(lock->path));
+	return json_pack("{s:s, s:s, s:I, s:s}", "id", lock->run, "state",
+			 lock->state == RUNDIR_LOCK_LIVE ? "holds" : "ended", "pid",
+			 (json_int_t)lock->pid, "path", buf_str(&path));
+}
+
+static int collect(const char *state, json_t *list, json_t *seals, struct weir_err *e)
 {
 	cleanup_rundir_list struct rundir_list runs = { 0 };
 	cleanup_rundir_locks struct rundir_locks locks = { 0 };
@@ -80,6 +90,10 @@ static int collect(const char *state, json_t *list, struct weir_err *e)
 		err = rundir_locks(state, &locks, e);
 	for (size_t i = 0; err == 0 && i < runs.count; i++)
 		if (json_array_append_new(list, line_of(state, runs.ids[i], &locks)) < 0)
+			err = err_set(e, -ENOMEM, "out of memory");
+	for (size_t i = 0; err == 0 && i < locks.count; i++)
+		if (runs_is_seal(state, &locks.items[i]) &&
+		    json_array_append_new(seals, seal_of(&locks.items[i])) < 0)
 			err = err_set(e, -ENOMEM, "out of memory");
 	return err;
 }
@@ -138,24 +152,43 @@ static void add_table(struct buf *b, const json_t *list)
 	}
 }
 
+/* A seal that ended without a word stands here until `weir recover`. */
+static void add_seals(struct buf *b, const json_t *seals)
+{
+	const json_t *seal;
+	size_t i;
+
+	if (json_array_size(seals) == 0)
+		return;
+	buf_addf(b, "\n%-22s  %-5s  %8s  %s\n", "SEAL", "STATE", "PROCESS", "DIRECTORY");
+	json_array_foreach (seals, i, seal)
+		buf_addf(b, "%-22s  %-5s  %8" JSON_INTEGER_FORMAT "  %s\n",
+			 json_string_value(json_object_get(seal, "id")),
+			 json_string_value(json_object_get(seal, "state")),
+			 json_integer_value(json_object_get(seal, "pid")),
+			 json_string_value(json_object_get(seal, "path")));
+}
+
 static int list_runs(bool as_json, struct weir_err *e)
 {
 	cleanup_buf struct buf text = { 0 };
 	cleanup_free char *state = NULL;
-	json_t *list = json_array(), *document;
-	int status;
+	json_t *list = json_array(), *seals = json_array(), *document;
+	int status = rundir_state(&state, e);
 
-	if (rundir_state(&state, e) < 0 || collect(state, list, e) < 0) {
-		json_decref(list);
-		return say_error(e);
-	}
-	if (!as_json) {
+	if (status == 0)
+		status = collect(state, list, seals, e);
+	document =
+		json_pack("{s:s, s:o, s:o}", "schema", "weir.list/1", "runs", list, "seals", seals);
+	if (status < 0) {
+		status = say_error(e);
+	} else if (as_json) {
+		status = say_json(document);
+	} else {
 		add_table(&text, list);
-		json_decref(list);
-		return say_text(&text);
+		add_seals(&text, seals);
+		status = say_text(&text);
 	}
-	document = json_pack("{s:s, s:o}", "schema", "weir.list/1", "runs", list);
-	status = say_json(document);
 	json_decref(document);
 	return status;
 }
@@ -163,7 +196,8 @@ static int list_runs(bool as_json, struct weir_err *e)
 int cmd_list(int argc, char **argv)
 {
 	static const struct argp argp = {
-		options, parse_option, NULL, "Lists the runs, the newest last.", NULL, NULL, NULL
+		options, parse_option, NULL, "Lists the runs, the newest last, and the seals.",
+		NULL,	 NULL,	       NULL
 	};
 	struct weir_err e = { 0 };
 	bool json = false;

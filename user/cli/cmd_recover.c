@@ -87,7 +87,7 @@ static void on_stale(const struct kern_stale *stale, void *arg)
 	printf("\n");
 }
 
-static void tell_lock(const struct rundir_lock_info *lock, const char *what)
+static void tell_lock(const char *state, const struct rundir_lock_info *lock, const char *what)
 {
 	const char *path = lock->path ? lock->path : "a workspace that it does not name";
 	size_t size = 4 * strlen(path) + 1;
@@ -95,7 +95,12 @@ static void tell_lock(const struct rundir_lock_info *lock, const char *what)
 
 	if (safe)
 		escape_bytes(path, strlen(path), safe, size);
-	printf("lock %s of %s (run %s): %s\n", lock->name, safe ? safe : "", lock->run, what);
+	if (runs_is_seal(state, lock))
+		printf("seal %s of %s: ended when process %d did, and held nobody off since; %s\n",
+		       lock->run, safe ? safe : "", lock->pid, what);
+	else
+		printf("lock %s of %s (run %s): %s\n", lock->name, safe ? safe : "", lock->run,
+		       what);
 }
 
 /* Locks of dead runs stay while members are left, which may be those of the same run. */
@@ -109,14 +114,14 @@ static int lift_locks(const char *state, const struct rundir_locks *locks, struc
 		if (lock->state == RUNDIR_LOCK_LIVE)
 			continue;
 		if (r->members_left && lock->state != RUNDIR_LOCK_OLD) {
-			tell_lock(lock, "stays, since processes of dead runs are left");
+			tell_lock(state, lock, "stays, since processes of dead runs are left");
 			r->left++;
 			continue;
 		}
 		err = rundir_lock_lift(state, lock, e);
 		if (err < 0)
 			return err;
-		tell_lock(lock, "lifted");
+		tell_lock(state, lock, "lifted");
 		r->done++;
 	}
 	return 0;

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -54,4 +55,18 @@ bool runs_is_active(const struct rundir_locks *locks, const char *id)
 		    strcmp(locks->items[i].run, id) == 0)
 			return true;
 	return false;
+}
+
+bool runs_is_seal(const char *state, const struct rundir_lock_info *lock)
+{
+	cleanup_free char *path = NULL;
+	struct stat st;
+
+	if (lock->state == RUNDIR_LOCK_BROKEN)
+		return false;
+	if (asprintf(&path, "%s/runs/%s", state, lock->run) < 0) {
+		path = NULL;
+		return false;
+	}
+	return lstat(path, &st) < 0 && errno == ENOENT;
 }

@@ -20,4 +20,7 @@ int runs_read(const struct rundir *run, json_t **ret_json, struct weir_err *e);
 /* Whether a live collector holds a workspace for the run. Borrows: all. */
 bool runs_is_active(const struct rundir_locks *locks, const char *id);
 
+/* Whether the lock belongs to a seal of `weir seal`, not to a run. Borrows: both. */
+bool runs_is_seal(const char *state, const struct rundir_lock_info *lock);
+
 #endif

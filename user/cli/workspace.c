@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "user/base/cleanup.h"
 #include "user/base/fsio.h"
 #include "user/cli/cmd.h"
 #include "user/cli/environ.h"
+#include "user/cli/seal.h"
 #include "user/cli/session.h"
 
 /* What is wrong is what the caller said, not weir. */
@@ -20,26 +20,6 @@ static int bad_input(int err, struct weir_err *e)
 {
 	e->exit_code = CLI_USAGE;
 	return err;
-}
-
-/* File systems that other machines or user-space servers can change without this kernel
- * taking part: no seal holds there. Magic numbers of linux/magic.h and the file systems. */
-static const char *foreign_type(int fd)
-{
-	static const struct {
-		uint32_t magic;
-		const char *name;
-	} types[] = {
-		{ 0x6969, "NFS" },     { 0xff534d42, "CIFS" },	{ 0xfe534d42, "SMB" },
-		{ 0x01021997, "9p" },  { 0x65735546, "FUSE" },	{ 0x00c36400, "Ceph" },
-		{ 0x5346414f, "AFS" }, { 0x7461636f, "OCFS2" }, { 0x01161970, "GFS2" },
-	};
-	struct statfs fs;
-
-	for (size_t i = 0; fstatfs(fd, &fs) == 0 && i < ARRAY_SIZE(types); i++)
-		if ((uint32_t)fs.f_type == types[i].magic)
-			return types[i].name;
-	return NULL;
 }
 
 static int find_workspace(struct session *s, const char *path, struct weir_err *e)
@@ -61,11 +41,11 @@ static int find_workspace(struct session *s, const char *path, struct weir_err *
 	s->workspace_fd = open(s->workspace, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (s->workspace_fd < 0)
 		return err_errno(e, -errno, "workspace %s", path);
-	if (s->opt->policy && foreign_type(s->workspace_fd))
+	if (s->opt->policy && seal_foreign_type(s->workspace_fd))
 		return err_set(e, -EOPNOTSUPP,
 			       "workspace %s lies on %s, where others can change it unseen: use a "
 			       "directory on a local file system",
-			       path, foreign_type(s->workspace_fd));
+			       path, seal_foreign_type(s->workspace_fd));
 	return 0;
 }
 

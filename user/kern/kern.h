@@ -183,7 +183,8 @@ int kern_slot_hold(struct kern_slot *s, int fd);
 int kern_know_mounts(struct kern_slot *s, struct weir_err *e);
 
 /* Puts the workspace at fd under watch for outsiders' changes (seal false), or stops them
- * (seal true). Returns: 0 or a negative errno. Borrows: fd. */
+ * (seal true). Returns: 0, -EBUSY while another slot seals it, or a negative errno.
+ * Borrows: fd. */
 int kern_watch(struct kern_slot *s, int fd, bool seal, struct weir_err *e);
 void kern_unwatch(struct kern_slot *s);
 

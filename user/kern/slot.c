@@ -365,6 +365,17 @@ static void count_watch(struct kern_slot *s, uint32_t dev, bool seal)
 	}
 }
 
+/* Another slot's rule of the same place, if whoever made it is there. */
+static bool is_sealed_by_other(const struct kern_slot *s, struct weir_objkey key)
+{
+	struct weir_rule rule;
+
+	key.slot = WEIR_SLOT_SEAL;
+	return bpf_map_lookup_elem(s->kern->rules_fd, &key, &rule) == 0 &&
+	       (rule.flags & WEIR_RULE_SEAL) && rule.id != s->slot && rule.id < WEIR_RUNS_MAX &&
+	       !(kern_run(s->kern, rule.id)->flags & WEIR_RUN_DEAD);
+}
+
 int kern_watch(struct kern_slot *s, int fd, bool seal, struct weir_err *e)
 {
 	struct weir_rule rule = { .flags = seal ? WEIR_RULE_SEAL : WEIR_RULE_WATCH, .id = s->slot };
@@ -375,9 +386,14 @@ int kern_watch(struct kern_slot *s, int fd, bool seal, struct weir_err *e)
 		return err_errno(e, err, "watching the workspace");
 	if (flock(s->kern->lock_fd, LOCK_EX) < 0)
 		return err_errno(e, -errno, "locking the slots");
+	if (is_sealed_by_other(s, bind.ret_key)) {
+		flock(s->kern->lock_fd, LOCK_UN);
+		return err_set(e, -EBUSY, "is sealed already: wait, or see `weir list`");
+	}
 	count_watch(s, bind.ret_object.dev, seal);
+	err = kern_bind_fd(s, fd, WEIR_SLOT_SEAL, &rule, e);
 	flock(s->kern->lock_fd, LOCK_UN);
-	return kern_bind_fd(s, fd, WEIR_SLOT_SEAL, &rule, e);
+	return err;
 }
 
 void kern_unwatch(struct kern_slot *s)

@@ -93,7 +93,7 @@ int state_open_part(const char *state, const char *part, bool create, struct wei
 }
 
 /* Ids sort as runs began, also within a second. */
-static int new_id(char ret_id[RUNDIR_ID_SIZE])
+int rundir_id_make(char ret_id[RUNDIR_ID_SIZE])
 {
 	struct timespec now;
 	struct tm tm;
@@ -133,7 +133,7 @@ int rundir_create(const char *state, struct rundir *ret_run, struct weir_err *e)
 		return runs;
 	for (int i = 0; i < TRIES; i++) {
 		char id[RUNDIR_ID_SIZE];
-		int err = new_id(id);
+		int err = rundir_id_make(id);
 
 		if (err < 0)
 			return err_errno(e, err, "naming a run");

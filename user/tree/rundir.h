@@ -13,8 +13,8 @@
  *
  * Lock files, version 1: lines "KEY VALUE", in this order, nothing else:
  *   weir.lock/1
- *   run ID
- *   pid N            the collector
+ *   run ID           a seal's id as well: there is no STATE/runs/ID then
+ *   pid N            the collector, or the holder of the seal
  *   start N          its start time, field 22 of /proc/PID/stat
  *   boot UUID        /proc/sys/kernel/random/boot_id
  *   path PATH        of the workspace, escaped by user/base/escape.h
@@ -54,6 +54,9 @@ int rundir_state(char **ret_state, struct weir_err *e);
 
 /* Whether text has the form of a complete id. Borrows: id. Returns: truth. */
 bool rundir_id_is_valid(const char *id);
+
+/* A new id, of now. Gives: ret_id. Returns: 0 or -EOVERFLOW. */
+int rundir_id_make(char ret_id[RUNDIR_ID_SIZE]);
 
 /* Makes a new run's directory, and those above it. Gives: ret_run. Borrows: state.
  * Returns: 0; -EPERM for a state directory that others could change; other errno. */
