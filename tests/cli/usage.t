@@ -48,7 +48,7 @@ for command in review approve reject withdraw except; do
 done
 wrong 'approve without a key' '^weir-gate approve: -k KEY is missing' weir approve --nonce 00000000000000000000000000000000
 wrong 'approve in an unknown role' "^weir-gate approve: there is no role king" \
-	weir approve --nonce 00000000000000000000000000000000 -k x --role king
+	weir approve --nonce 00000000000000000000000000000000 --promotion "$(printf '%064d' 0)" -k x --role king
 wrong 'verify without anything' '^weir-gate verify: COMMIT is missing' weir verify
 wrong 'audit without anything' '^weir-gate audit: REPO is missing' weir audit
 wrong 'attest without anything' '^weir-gate attest: COMMIT is missing' weir attest

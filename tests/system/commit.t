@@ -91,6 +91,10 @@ like "$sealed" 'Operation not permitted' 'nobody writes into a sealed workspace'
 is "$(deep_write "$deep")" 'Operation not permitted' 'nor where nobody can tell whether it is there'
 touch "$lab/far"
 ok $? 'but elsewhere'
+try weir commit -m Second
+like "$status $stderr" "^125 weir: $workspace: is sealed already" 'a second seal is refused'
+sealed=$(bash -c 'echo x >"$0/foreign"' "$workspace" 2>&1)
+like "$sealed" 'Operation not permitted' 'and lifts nothing when it goes'
 pkill -CONT -x weir-gate
 wait $!
 is $? 0 'the gate goes on' "$(<"$lab/bg.out")"
