@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Questions about plain numbers: global functions, verified once for a program. */
+/* Questions about plain numbers and memory: global functions, verified once for a program. */
 #include "bpf/lib/decide.bpf.h"
 
 /* Neighbours in the array belong to one processor, as long as there are enough. */
@@ -80,3 +80,12 @@ __noinline bool weir_is_harmless(__u32 mode, __u32 rdev, __u32 magic)
 		return is_harmless_device(rdev);
 	return (mode & S_IFMT) == S_IFSOCK;
 }
+
+#ifdef WEIR_STUBS
+__noinline bool weir_home_read(struct weir_task *member, struct weir_at *at)
+{
+	if (!member || !at)
+		return false;
+	return weir_is_home_read(member, WEIR_PLAIN(dentry, (void *)at->dentry), at);
+}
+#endif

@@ -344,23 +344,6 @@ static __always_inline bool weir_judge_outsider(struct weir_work *work)
 	return false;
 }
 
-/* Most of what a member opens: a file to be read below the home of its run, and nothing on the way
- * that may apply but the home's own rule. Says yes where weir_judge_member would; else nothing is
- * said, and the walk goes on from where it is. Before ask->work begins. */
-static __always_inline bool weir_reads_at_home(struct weir_ask *ask, struct dentry *dentry)
-{
-	struct weir_work *work = __builtin_assume_aligned(ask->member->work, 8);
-	struct weir_run *run = ask->run;
-	struct dentry *top;
-
-	if (weir_pass_up(&work->where, dentry, &ask->at) != WEIR_BLOOM_RULE)
-		return false;
-	top = WEIR_PLAIN(dentry, (void *)ask->at.from);
-	return run->home == (__u64)top->d_inode && (run->home_rule.rights & WEIR_RIGHT_READ) &&
-	       !(run->home_rule.flags & (WEIR_RULE_ANCESTOR | WEIR_RULE_TAMPER)) &&
-	       !(run->flags & WEIR_RUN_DEAD) && ask->member->role == WEIR_ROLE_MEMBER;
-}
-
 /* Where does the object live, and has work->slot the rights work->want there? Returns whether an
  * outsider is refused for want of an answer. */
 static __always_inline bool weir_judge_at(struct weir_work *work, struct dentry *dentry,
@@ -385,6 +368,38 @@ static __always_inline bool weir_judge_at(struct weir_work *work, struct dentry 
 #endif
 int weir_judge(struct weir_work *work, struct weir_at *at);
 int weir_tell(struct weir_note *note, struct weir_objects *objects);
+
+/* Most of what a member opens: a file to be read below the home of its run, and nothing on the way
+ * that may apply but the home's own rule. Says yes where weir_judge_member would; else nothing is
+ * said, and the walk goes on from where it is. Before the member's work begins. */
+static __always_inline bool weir_is_home_read(struct weir_task *member, struct dentry *dentry,
+					      struct weir_at *at)
+{
+	struct weir_work *work = __builtin_assume_aligned(member->work, 8);
+	struct weir_run *run = weir_run_of(member->slot);
+	struct dentry *top;
+
+	if (!run || weir_pass_up(&work->where, dentry, at) != WEIR_BLOOM_RULE)
+		return false;
+	top = WEIR_PLAIN(dentry, (void *)at->from);
+	return run->home == (__u64)top->d_inode && (run->home_rule.rights & WEIR_RIGHT_READ) &&
+	       !(run->home_rule.flags & (WEIR_RULE_ANCESTOR | WEIR_RULE_TAMPER)) &&
+	       !(run->flags & WEIR_RUN_DEAD) && member->role == WEIR_ROLE_MEMBER;
+}
+
+#ifdef WEIR_STUBS
+/* A function of its own: else the verifier goes on once for each way out of the walk. */
+bool weir_home_read(struct weir_task *member, struct weir_at *at);
+#else
+#define weir_home_read(member, at) false
+#endif
+
+static __always_inline bool weir_reads_at_home(struct weir_ask *ask, struct dentry *dentry)
+{
+	ask->at.dentry = (__u64)dentry;
+	return WEIR_HERE ? weir_is_home_read(ask->member, dentry, &ask->at)
+			 : weir_home_read(ask->member, &ask->at);
+}
 
 static __noinline int weir_tell_here(struct weir_note *note, struct weir_objects *objects)
 {

@@ -250,7 +250,7 @@ static long weir_pass_step(__u32 i, void *arg)
 	return end;
 }
 
-/* Passes what lies above dentry until something may apply; tells at where that is. Returns its
+/* Passes what lies above dentry until something may apply; tells at where that is, and no more. Returns its
  * WEIR_BLOOM_*, 0 at the top. */
 static __always_inline __u32 weir_pass_up(struct weir_where *w, struct dentry *dentry,
 					  struct weir_at *at)
@@ -259,7 +259,6 @@ static __always_inline __u32 weir_pass_up(struct weir_where *w, struct dentry *d
 
 	w->levels = 0;
 	bpf_loop(WEIR_DEPTH_MAX / PASS_LEVELS, weir_pass_step, &c, 0);
-	at->dentry = (__u64)dentry;
 	at->from = (__u64)c.at;
 	at->below = (__u64)c.below;
 	at->levels = w->levels;
