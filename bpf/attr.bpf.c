@@ -97,8 +97,8 @@ static __always_inline bool is_reading_ioctl(__u32 cmd)
 	case 0xc020660b: /* FS_IOC_FIEMAP */
 	case 0x80111500: /* FS_IOC_GETFSUUID */
 	case 0x802c542a: /* TCGETS2 */
-	case 0xc4009420: /* BTRFS_IOC_TREE_SEARCH_V2 */
-	case 0x9201:	 /* BTRFS_IOC_SYNC, by number */
+	case 0xc0709411: /* BTRFS_IOC_TREE_SEARCH_V2 */
+	case 0x9408:	 /* BTRFS_IOC_SYNC */
 		return true;
 	}
 	return false;

@@ -37,6 +37,7 @@ __noinline __u32 weir_call_power(__u32 nr)
 	case NR_SETNS:
 		return CALL(NS_JOIN, SETNS, NAMESPACE);
 	case NR_MOUNT_SETATTR:
+	case NR_OPEN_TREE_ATTR:
 		return CALL(MOUNT_REMOUNT, REMOUNT, MOUNT);
 	case NR_INIT_MODULE:
 	case NR_FINIT_MODULE:
@@ -69,6 +70,7 @@ __noinline __u32 weir_call_power(__u32 nr)
 		return CALL(FANOTIFY, FANOTIFY, KERNEL_TUNABLE);
 	case NR_IOPL:
 	case NR_IOPERM:
+	case NR_MADVISE: /* MADV_HWPOISON: the page is everybody's */
 		return CALL(RAWIO, RAWIO, KERNEL_TUNABLE);
 	}
 	return 0;
@@ -148,6 +150,8 @@ __noinline __u32 weir_call_of_32(__u32 nr)
 		return NR_QUOTACTL;
 	case 217:
 		return NR_PIVOT_ROOT;
+	case 219:
+		return NR_MADVISE;
 	case 264:
 	case 404: /* clock_settime64 */
 		return NR_CLOCK_SETTIME;
@@ -260,6 +264,9 @@ static __always_inline __u32 network_power(struct weir_trap *call)
 		return CALL(NETLINK, IOCTL, NETWORK);
 	/* those of the socket level are about the socket alone */
 	if (call->nr == NR_SETSOCKOPT && call->arg[1] != SOL_SOCKET)
+		return CALL(NETLINK, SOCKET, NETWORK);
+	/* a ring does the same, and its registration sets up queues of interfaces */
+	if (call->nr == NR_IO_URING_ENTER || call->nr == NR_IO_URING_REGISTER)
 		return CALL(NETLINK, SOCKET, NETWORK);
 	return 0;
 }

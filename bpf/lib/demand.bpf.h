@@ -139,6 +139,7 @@ static __always_inline void weir_read_call(struct weir_trap *call)
 /* Numbers of the 64-bit table. Source: arch/x86/entry/syscalls/syscall_64.tbl. */
 #define NR_OPEN 2
 #define NR_IOCTL 16
+#define NR_MADVISE 28
 #define NR_SETSOCKOPT 54
 #define NR_CLONE 56
 #define NR_TRUNCATE 76
@@ -191,6 +192,7 @@ static __always_inline void weir_read_call(struct weir_trap *call)
 #define NR_KEXEC_FILE_LOAD 320
 #define NR_BPF 321
 #define NR_IO_URING_ENTER 426
+#define NR_IO_URING_REGISTER 427
 #define NR_MOVE_MOUNT 429
 #define NR_FSOPEN 430
 #define NR_FSCONFIG 431
@@ -200,6 +202,7 @@ static __always_inline void weir_read_call(struct weir_trap *call)
 #define NR_MOUNT_SETATTR 442
 #define NR_QUOTACTL_FD 443
 #define NR_FCHMODAT2 452
+#define NR_OPEN_TREE_ATTR 467
 
 /* A step, or in the program itself: see weir_look_by. */
 int weir_need(struct weir_demand *d);
